@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The C interface of the library: what Python (through ctypes) and the tests
+// may call. Calls are thread-safe. Returned strings are UTF-8, owned by the
+// caller, and freed with SnTfFreeString. A call that can fail returns nullptr
+// on success and otherwise a message that says what happened, what was
+// received, and what to do.
+//
+// Devices are named "CPU:0" (nullptr means "CPU:0"). Sizes are bytes.
+#ifndef SN_TF_CC_CAPI_CAPI_H_
+#define SN_TF_CC_CAPI_CAPI_H_
+
+#include <stdint.h>
+
+#define SN_TF_EXPORT __attribute__((visibility("default")))
+
+extern "C" {
+
+SN_TF_EXPORT void SnTfFreeString(char* text);
+
+// The TensorFlow release that this library was compiled against: "2.21.0".
+// The string is static.
+SN_TF_EXPORT const char* SnTfCompiledVersion();
+
+// ---- Allocator ------------------------------------------------------------
+
+// Makes the arena TensorFlow's CPU allocator. Must be called before TensorFlow
+// allocates (TensorFlow ends the process otherwise; Python checks first).
+// Calling it again does nothing.
+SN_TF_EXPORT void SnTfInstallAllocator();
+
+// JSON object: in_use_bytes peak_bytes resident_bytes budget_bytes (0: none)
+// high_water_bytes largest_free_bytes allocations fragmentation
+// swapped_out_bytes swapped_in_bytes host_tier_in_use_bytes evictions
+// stall_seconds. resident_bytes is what was in use when the last observed step
+// began (in_use_bytes when none has). nullptr for an unknown device.
+SN_TF_EXPORT char* SnTfStats(const char* device);
+
+// Forgets the peak and the high-water mark: both restart at what is in use.
+SN_TF_EXPORT void SnTfResetPeak(const char* device);
+
+// Sets the hard limit of what the device's arena may have in use; 0 lifts it.
+// Fails when more than `bytes` is in use now.
+SN_TF_EXPORT char* SnTfSetBudget(const char* device, int64_t bytes);
+
+// Records every allocation and release until SnTfTraceStop, which returns them
+// as a JSON array of objects: time_ns step_id op region ("output", "temp",
+// "persistent", "other") dtype shape bytes id event ("alloc", "free").
+SN_TF_EXPORT void SnTfTraceStart(const char* device);
+SN_TF_EXPORT char* SnTfTraceStop(const char* device);
+
+// ---- Planning -------------------------------------------------------------
+
+// JSON array of the pass's options, one object each: name type ("int",
+// "string") default doc. Python's mirror is tested against it.
+SN_TF_EXPORT char* SnTfOptionSchema();
+
+// Checks `count` options, given as strings, the form in which they travel in
+// the pass's parameter_map.
+SN_TF_EXPORT char* SnTfCheckOptions(const char* const* names,
+                                    const char* const* values, int count);
+
+// A session joins the graphs that one activation (a callback, a scope) plans:
+// their measured profiles and their reports. Its number is passed to the pass
+// as the option `session`. Never 0; never reused in this process.
+SN_TF_EXPORT int64_t SnTfSessionCreate();
+SN_TF_EXPORT void SnTfSessionDestroy(int64_t session);
+
+// The generation of plans that the session wants next: the option `generation`.
+// It grows by one when a finished step has measured what a better plan can be
+// made from; putting the new number into the configuration makes TensorFlow
+// instantiate the function anew, through the pass. Cheap: called before every
+// function call.
+SN_TF_EXPORT int64_t SnTfSessionGeneration(int64_t session);
+
+// JSON array of plan reports, oldest first; the latest of each function:
+// function feasible policy budget_bytes stock_peak_bytes planned_peak_bytes
+// floor_bytes resident_bytes min_budget_bytes limiting_op added_seconds
+// step_seconds costs ("estimated" | "measured") generation
+// swapped_bytes swapped_buffers recomputed_ops plan_seconds reason
+// actions: [{action ("swap" | "recompute"), buffer, bytes, from_op, to_op}].
+// An array of none where the session is unknown.
+SN_TF_EXPORT char* SnTfSessionReports(int64_t session);
+
+}  // extern "C"
+
+#endif  // SN_TF_CC_CAPI_CAPI_H_

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Names shared by the graph pass and the kernels, and the only thing the two
+// share: ops, attributes, and the prefixes of the nodes that the pass adds.
+#ifndef SN_TF_CC_OPS_NAMES_H_
+#define SN_TF_CC_OPS_NAMES_H_
+
+namespace sn_tf {
+
+// SnSwapOut(tensor: T) -> handle: variant. Attributes: T, tier, buffer.
+inline constexpr char kSwapOutOp[] = "SnSwapOut";
+// SnSwapIn(handle: variant) -> tensor: T. Attributes: T, buffer.
+inline constexpr char kSwapInOp[] = "SnSwapIn";
+// SnObserve(inputs: T...) -> (). Attributes: T (list), observer (int).
+// Runs first in every step of a rewritten graph and tells the observer
+// registered under that number the step's id and the shapes of `inputs`.
+inline constexpr char kObserveOp[] = "SnObserve";
+
+inline constexpr char kTypeAttr[] = "T";
+inline constexpr char kTierAttr[] = "tier";
+inline constexpr char kBufferAttr[] = "buffer";
+inline constexpr char kObserverAttr[] = "observer";
+
+// Name prefix of nodes that the pass adds.
+inline constexpr char kNodePrefix[] = "SnTf/";
+
+// The pass's name in RewriterConfig.custom_optimizers.
+inline constexpr char kPassName[] = "SuperNeurons";
+
+}  // namespace sn_tf
+
+#endif  // SN_TF_CC_OPS_NAMES_H_
