@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef SN_TF_GRAPPLER_PASS_PLANNER_COST_H_
+#define SN_TF_GRAPPLER_PASS_PLANNER_COST_H_
+
+#include <cstdint>
+
+namespace sn_tf {
+
+// What moving a buffer costs. Op times stand in the graph.
+struct CostModel {
+  // Of the link to the tier, each direction.
+  double link_bytes_per_s = 6e9;
+  // Share of a copy's time that the computation loses although the copy runs
+  // beside it: the copying thread takes memory bandwidth, on a CPU also a core.
+  double interference = 0.5;
+
+  double CopySeconds(int64_t bytes) const {
+    return static_cast<double>(bytes) / link_bytes_per_s;
+  }
+
+  // Time added to a step by one copy that is hidden behind computation.
+  double HiddenCopyCost(int64_t bytes) const {
+    return interference * CopySeconds(bytes);
+  }
+};
+
+}  // namespace sn_tf
+
+#endif  // SN_TF_GRAPPLER_PASS_PLANNER_COST_H_

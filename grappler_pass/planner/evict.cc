@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "grappler_pass/planner/evict.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "grappler_pass/planner/liveness.h"
+#include "grappler_pass/planner/memory_profile.h"
+#include "grappler_pass/planner/recompute.h"
+#include "grappler_pass/planner/schedule_edit.h"
+
+namespace sn_tf {
+namespace {
+
+// More rounds than any graph has needed; each adds items, so it would end
+// anyway.
+constexpr int kMaxRounds = 60;
+
+// Below any live bytes: takes a position out of consideration.
+constexpr int64_t kIgnore = std::numeric_limits<int64_t>::max() / 4;
+
+// Memory that version `version` holds but nobody uses, between the uses at
+// `last_use` and `next_use`.
+struct Window {
+  int32_t version;
+  Position last_use;
+  Position next_use;
+  double score = 0;  // Cost per byte and per position relieved.
+  bool swap = false;
+  RecomputeChain chain;
+  bool taken = false;
+};
+
+class Round {
+ public:
+  Round(const MemoryGraph& graph, const CostModel& costs,
+        const EvictOptions& options, const Schedule& schedule)
+      : graph_(graph),
+        costs_(costs),
+        options_(options),
+        schedule_(schedule),
+        liveness_(AnalyzeLiveness(graph, schedule)),
+        stored_(StoredBuffers(graph, schedule)),
+        profile_(liveness_.live_bytes),
+        chains_(graph, costs, schedule, liveness_, stored_) {}
+
+  // Empty where no window could be taken.
+  Schedule Run() {
+    if (liveness_.peak_bytes() <= options_.budget_bytes) return {};
+    CountPositionsOver();
+    CollectWindows();
+    while (true) {
+      const auto [bytes, position] = profile_.Peak();
+      if (bytes <= options_.budget_bytes) break;
+      Window* best = BestWindowOver(position);
+      if (best == nullptr) {
+        profile_.Add(position, position, -kIgnore);
+      } else {
+        Take(best);
+      }
+    }
+    if (inserter_.empty()) return {};
+    return DropUnused(graph_, inserter_.Apply(schedule_));
+  }
+
+ private:
+  void CountPositionsOver() {
+    over_before_.assign(schedule_.size() + 1, 0);
+    for (size_t p = 0; p < schedule_.size(); ++p) {
+      over_before_[p + 1] =
+          over_before_[p] +
+          (liveness_.live_bytes[p] > options_.budget_bytes ? 1 : 0);
+    }
+  }
+
+  void CollectWindows() {
+    for (size_t v = 0; v < liveness_.versions.size(); ++v) {
+      const Version& version = liveness_.versions[v];
+      const Buffer& buffer = graph_.buffers[version.buffer];
+      if (!buffer.movable || buffer.view ||
+          buffer.bytes < options_.min_buffer_bytes) {
+        continue;
+      }
+      Position last = version.begin;
+      for (const Position read : version.reads) {
+        if (schedule_[read].kind == ItemKind::kSwapOut) continue;
+        Offer({static_cast<int32_t>(v), last, read, 0, false, {}, false});
+        last = read;
+      }
+    }
+  }
+
+  void Offer(Window window) {
+    const int32_t relieved =
+        over_before_[window.next_use] - over_before_[window.last_use + 1];
+    if (relieved == 0) return;
+    const BufferId b = liveness_.versions[window.version].buffer;
+    const int64_t bytes = graph_.buffers[b].bytes;
+    double cost = std::numeric_limits<double>::infinity();
+    if (options_.allow_swap) {
+      cost = costs_.HiddenCopyCost(bytes) * (stored_[b] ? 1 : 2);
+      window.swap = true;
+    }
+    if (options_.allow_recompute) {
+      if (auto chain = chains_.Find(b, window.next_use, cost)) {
+        cost = chain->seconds;
+        window.swap = false;
+        window.chain = *std::move(chain);
+      } else if (!window.swap) {
+        return;
+      }
+    }
+    window.score = cost / (static_cast<double>(bytes) * relieved);
+    windows_.push_back(std::move(window));
+  }
+
+  Window* BestWindowOver(Position position) {
+    Window* best = nullptr;
+    for (Window& window : windows_) {
+      if (window.taken || window.last_use >= position ||
+          window.next_use <= position) {
+        continue;
+      }
+      if (best == nullptr || window.score < best->score) best = &window;
+    }
+    return best;
+  }
+
+  void Take(Window* window) {
+    window->taken = true;
+    const BufferId b = liveness_.versions[window->version].buffer;
+    profile_.Add(window->last_use + 1, window->next_use - 1,
+                 -graph_.buffers[b].bytes);
+    if (!window->swap) {
+      inserter_.ChainBefore(window->next_use, window->chain.items);
+      return;
+    }
+    if (!stored_[b]) {
+      const Position producer =
+          liveness_.versions[liveness_.of_buffer[b].front()].begin;
+      inserter_.SwapOutAfter(producer, b);
+    }
+    inserter_.SwapInBefore(window->next_use, b);
+  }
+
+  const MemoryGraph& graph_;
+  const CostModel& costs_;
+  const EvictOptions& options_;
+  const Schedule& schedule_;
+  const Liveness liveness_;
+  const std::vector<bool> stored_;
+  MemoryProfile profile_;
+  const ChainFinder chains_;
+  std::vector<int32_t> over_before_;
+  std::vector<Window> windows_;
+  ScheduleInserter inserter_;
+};
+
+// One pass of RestoreWhereFits: merges versions into their predecessors.
+class Restorer {
+ public:
+  Restorer(const MemoryGraph& graph, const CostModel& costs, int64_t budget,
+           const Schedule& schedule)
+      : graph_(graph),
+        costs_(costs),
+        budget_(budget),
+        schedule_(schedule),
+        liveness_(AnalyzeLiveness(graph, schedule)),
+        profile_(liveness_.live_bytes),
+        removed_(schedule.size(), false),
+        root_(liveness_.versions.size()) {
+    for (size_t v = 0; v < root_.size(); ++v) {
+      root_[v] = static_cast<int32_t>(v);
+      end_.push_back(liveness_.versions[v].end);
+    }
+  }
+
+  Schedule Run() {
+    for (const auto& [score, position] : Candidates()) TryRemove(position);
+    Schedule kept;
+    for (size_t p = 0; p < schedule_.size(); ++p) {
+      if (!removed_[p]) kept.push_back(schedule_[p]);
+    }
+    return DropUnused(graph_, std::move(kept));
+  }
+
+ private:
+  // Items that could be taken back, the one that costs most per byte kept and
+  // position first.
+  std::vector<std::pair<double, Position>> Candidates() const {
+    std::vector<std::pair<double, Position>> candidates;
+    for (size_t p = 0; p < schedule_.size(); ++p) {
+      const std::vector<int32_t> begun = VersionsBegunAt(p);
+      if (begun.empty()) continue;
+      double space = 1;
+      for (const int32_t v : begun) {
+        const int32_t previous = PreviousOf(v);
+        const Version& version = liveness_.versions[v];
+        space += static_cast<double>(graph_.buffers[version.buffer].bytes) *
+                 (version.begin - liveness_.versions[previous].end);
+      }
+      candidates.push_back(
+          {-ItemCost(schedule_[p]) / space, static_cast<Position>(p)});
+    }
+    std::sort(candidates.begin(), candidates.end());
+    return candidates;
+  }
+
+  double ItemCost(const PlanItem& item) const {
+    return item.kind == ItemKind::kSwapIn
+               ? 2 * costs_.HiddenCopyCost(graph_.buffers[item.id].bytes)
+               : graph_.ops[item.id].seconds;
+  }
+
+  // Versions that a swap_in or a recomputation at `p` begins.
+  std::vector<int32_t> VersionsBegunAt(size_t p) const {
+    const PlanItem& item = schedule_[p];
+    std::vector<BufferId> written;
+    if (item.kind == ItemKind::kSwapIn) written = {item.id};
+    if (item.kind == ItemKind::kRecompute) written = graph_.ops[item.id].writes;
+    std::vector<int32_t> begun;
+    for (const BufferId b : written) {
+      for (const int32_t v : liveness_.of_buffer[b]) {
+        if (liveness_.versions[v].begin == static_cast<Position>(p)) {
+          begun.push_back(v);
+        }
+      }
+    }
+    return begun;
+  }
+
+  int32_t PreviousOf(int32_t version) const {
+    const auto& all = liveness_.of_buffer[liveness_.versions[version].buffer];
+    return *(std::find(all.begin(), all.end(), version) - 1);
+  }
+
+  int32_t RootOf(int32_t version) const {
+    while (root_[version] != version) version = root_[version];
+    return version;
+  }
+
+  void TryRemove(Position p) {
+    const std::vector<int32_t> begun = VersionsBegunAt(p);
+    size_t extended = 0;
+    bool fits = true;
+    while (extended < begun.size() && fits) {
+      fits = Extend(begun[extended], 1);
+      if (fits) ++extended;
+    }
+    if (!fits) {
+      while (extended > 0) Extend(begun[--extended], -1);
+      return;
+    }
+    removed_[p] = true;
+    for (const int32_t v : begun) {
+      const int32_t root = RootOf(PreviousOf(v));
+      end_[root] = std::max(end_[root], end_[v]);
+      root_[v] = root;
+    }
+  }
+
+  // Adds (sign 1) or takes back (sign -1) the bytes that the version before
+  // `version` holds when it lives on until `version` begins; false, and
+  // nothing added, where that passes the budget.
+  bool Extend(int32_t version, int64_t sign) {
+    const Version& begun = liveness_.versions[version];
+    const Position from = end_[RootOf(PreviousOf(version))] + 1;
+    const Position to = begun.begin - 1;
+    const int64_t bytes = graph_.buffers[begun.buffer].bytes;
+    if (sign > 0 && from <= to && profile_.Max(from, to) + bytes > budget_) {
+      return false;
+    }
+    profile_.Add(from, to, sign * bytes);
+    return true;
+  }
+
+  const MemoryGraph& graph_;
+  const CostModel& costs_;
+  const int64_t budget_;
+  const Schedule& schedule_;
+  const Liveness liveness_;
+  MemoryProfile profile_;
+  std::vector<bool> removed_;
+  std::vector<int32_t> root_;
+  std::vector<Position> end_;
+};
+
+}  // namespace
+
+Schedule EvictUntilFits(const MemoryGraph& graph, const CostModel& costs,
+                        const EvictOptions& options, Schedule schedule) {
+  for (int round = 0; round < kMaxRounds; ++round) {
+    Schedule next = Round(graph, costs, options, schedule).Run();
+    if (next.empty() || next == schedule) break;
+    schedule = std::move(next);
+  }
+  return schedule;
+}
+
+Schedule RestoreWhereFits(const MemoryGraph& graph, const CostModel& costs,
+                          int64_t budget_bytes, Schedule schedule) {
+  Schedule restored = Restorer(graph, costs, budget_bytes, schedule).Run();
+  return AnalyzeLiveness(graph, restored).peak_bytes() <= budget_bytes
+             ? restored
+             : schedule;
+}
+
+}  // namespace sn_tf

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef SN_TF_GRAPPLER_PASS_PLANNER_EVICT_H_
+#define SN_TF_GRAPPLER_PASS_PLANNER_EVICT_H_
+
+#include <cstdint>
+
+#include "grappler_pass/planner/cost.h"
+#include "grappler_pass/planner/plan.h"
+
+namespace sn_tf {
+
+struct EvictOptions {
+  // Live bytes to come down to, at every position.
+  int64_t budget_bytes = 0;
+  bool allow_swap = true;
+  bool allow_recompute = true;
+  // Smaller buffers stay.
+  int64_t min_buffer_bytes = 0;
+};
+
+// Empties idle windows (gaps between two uses of a version) by swaps and
+// recomputation, cheapest per byte first, until no position is over the
+// budget or none of those over it has a window left. Works peak first; what a
+// window's emptying costs, and what it adds elsewhere, is settled by analysing
+// the schedule anew between rounds.
+Schedule EvictUntilFits(const MemoryGraph& graph, const CostModel& costs,
+                        const EvictOptions& options, Schedule schedule);
+
+// Takes back the items that the budget can do without, dearest first: greedy
+// choices made early are often made superfluous by later ones.
+Schedule RestoreWhereFits(const MemoryGraph& graph, const CostModel& costs,
+                          int64_t budget_bytes, Schedule schedule);
+
+}  // namespace sn_tf
+
+#endif  // SN_TF_GRAPPLER_PASS_PLANNER_EVICT_H_

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "grappler_pass/planner/graph.h"
+
+#include <algorithm>
+
+namespace sn_tf {
+namespace {
+
+bool Ascending(const std::vector<int32_t>& ids, size_t limit) {
+  for (size_t i = 0; i < ids.size(); ++i) {
+    if (ids[i] < 0 || static_cast<size_t>(ids[i]) >= limit) return false;
+    if (i > 0 && ids[i - 1] >= ids[i]) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+int64_t MemoryGraph::LayerBytes(OpId op) const {
+  int64_t bytes = ops[op].workspace_bytes;
+  for (const BufferId b : ops[op].reads) {
+    if (!buffers[b].view) bytes += buffers[b].bytes;
+  }
+  for (const BufferId b : ops[op].writes) {
+    if (!buffers[b].view) bytes += buffers[b].bytes;
+  }
+  return bytes;
+}
+
+OpId MemoryGraph::LargestLayer() const {
+  OpId largest = kNone;
+  int64_t bytes = -1;
+  for (size_t i = 0; i < ops.size(); ++i) {
+    const int64_t layer = LayerBytes(static_cast<OpId>(i));
+    if (layer > bytes) {
+      bytes = layer;
+      largest = static_cast<OpId>(i);
+    }
+  }
+  return largest;
+}
+
+int64_t MemoryGraph::FloorBytes() const {
+  const OpId largest = LargestLayer();
+  return resident_bytes + (largest == kNone ? 0 : LayerBytes(largest));
+}
+
+bool MemoryGraph::TouchesMemory(OpId op) const {
+  return ops[op].workspace_bytes > 0 || !ops[op].reads.empty() ||
+         !ops[op].writes.empty();
+}
+
+std::string MemoryGraph::Validate() const {
+  for (size_t i = 0; i < ops.size(); ++i) {
+    const Op& op = ops[i];
+    const auto bad = [&op](const char* what) {
+      return "op " + op.name + ": " + what;
+    };
+    if (!Ascending(op.after, ops.size())) return bad("bad `after`");
+    if (!Ascending(op.soft_after, ops.size())) return bad("bad `soft_after`");
+    if (!Ascending(op.reads, buffers.size())) return bad("bad `reads`");
+    if (!Ascending(op.writes, buffers.size())) return bad("bad `writes`");
+    if (op.workspace_bytes < 0) return bad("negative workspace");
+    if (op.partner != kNone &&
+        (op.partner < 0 || static_cast<size_t>(op.partner) >= ops.size() ||
+         ops[op.partner].partner != static_cast<OpId>(i))) {
+      return bad("partner is not mutual");
+    }
+    for (const BufferId b : op.writes) {
+      if (buffers[b].producer != static_cast<OpId>(i)) {
+        return bad("writes a buffer that another op produces");
+      }
+    }
+  }
+  for (const Buffer& buffer : buffers) {
+    if (buffer.bytes < 0) return "buffer " + buffer.name + ": negative size";
+    if (buffer.producer < 0 ||
+        static_cast<size_t>(buffer.producer) >= ops.size()) {
+      return "buffer " + buffer.name + ": no producer";
+    }
+    if (!Ascending(buffer.readers, ops.size())) {
+      return "buffer " + buffer.name + ": bad readers";
+    }
+  }
+  return "";
+}
+
+void ConnectReaders(MemoryGraph* graph) {
+  for (Buffer& buffer : graph->buffers) buffer.readers.clear();
+  for (size_t i = 0; i < graph->ops.size(); ++i) {
+    for (const BufferId b : graph->ops[i].reads) {
+      graph->buffers[b].readers.push_back(static_cast<OpId>(i));
+    }
+  }
+}
+
+}  // namespace sn_tf

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the planner knows of a training step: ops, the buffers they read and
+// write, and nothing of TensorFlow.
+//
+// Words
+//   op        one node of the optimised graph.
+//   buffer    memory that one op writes. Tensors that alias it (Identity,
+//             Reshape, ...) share it: an op that reads such a tensor reads the
+//             buffer, and the aliasing op itself reads it and writes nothing.
+//   view      a buffer that is a variable's own memory, handed out by a read.
+//             It costs nothing until the variable is overwritten while the
+//             view is still to be read: TensorFlow then copies the variable.
+//   resident  what outlives a step: weights, optimizer state, constants,
+//             arguments. One number for the whole graph.
+//   layer bytes, floor: see LayerBytes and FloorBytes.
+#ifndef SN_TF_GRAPPLER_PASS_PLANNER_GRAPH_H_
+#define SN_TF_GRAPPLER_PASS_PLANNER_GRAPH_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace sn_tf {
+
+using OpId = int32_t;
+using BufferId = int32_t;
+inline constexpr int32_t kNone = -1;
+
+struct Op {
+  std::string name;
+  std::string type;
+  // Ops that must have run before this one, by data or by control; ascending.
+  std::vector<OpId> after;
+  // Ops that had better run before this one: readers of a variable that this
+  // op overwrites. Ignored where `after` says otherwise; ascending.
+  std::vector<OpId> soft_after;
+  // Buffers read through any alias, and buffers written; ascending.
+  std::vector<BufferId> reads;
+  std::vector<BufferId> writes;
+  int64_t workspace_bytes = 0;
+  double seconds = 0;
+  // Running it again gives the same bits and changes nothing else.
+  bool pure = false;
+  // An op that must stay next to this one in the route, because a later pass
+  // of TensorFlow may fuse the two; kNone: none. Symmetric.
+  OpId partner = kNone;
+};
+
+struct Buffer {
+  std::string name;  // "node:port" of the tensor that owns it.
+  int64_t bytes = 0;
+  OpId producer = kNone;
+  std::vector<OpId> readers;  // Ascending.
+  // May leave the arena and come back (memcpy semantics, in no frame).
+  bool movable = false;
+  // A view of a variable; it is not allocated by its producer.
+  bool view = false;
+  // Views only: the op that overwrites the variable, or kNone.
+  OpId overwriter = kNone;
+};
+
+struct MemoryGraph {
+  std::vector<Op> ops;
+  std::vector<Buffer> buffers;
+  // In use throughout the step, whatever the plan.
+  int64_t resident_bytes = 0;
+
+  // Inputs, outputs and workspace of one op: what must be in memory at once
+  // for it to run (l_i in the paper, section 3.1).
+  int64_t LayerBytes(OpId op) const;
+
+  // The op with the largest layer bytes; the first of equals; kNone if empty.
+  OpId LargestLayer() const;
+
+  // resident + max(l_i): no plan that runs ops whole can need less.
+  int64_t FloorBytes() const;
+
+  // Whether the order of this op matters for memory: it touches a buffer or
+  // needs a workspace. Others run whenever they are ready.
+  bool TouchesMemory(OpId op) const;
+
+  // Empty if every invariant holds, else the first that does not.
+  std::string Validate() const;
+};
+
+// Fills Buffer::readers from Op::reads.
+void ConnectReaders(MemoryGraph* graph);
+
+}  // namespace sn_tf
+
+#endif  // SN_TF_GRAPPLER_PASS_PLANNER_GRAPH_H_

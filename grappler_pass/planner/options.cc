@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "grappler_pass/planner/options.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace sn_tf {
+namespace {
+
+// One row per field. Exactly one of `number` and `text` is set.
+struct Row {
+  const char* name;
+  int64_t PlannerOptions::*number;
+  std::string PlannerOptions::*text;
+  int64_t minimum;                    // Numbers.
+  std::vector<std::string> accepted;  // Texts; empty: any.
+  const char* doc;
+};
+
+const std::vector<Row>& Rows() {
+  using O = PlannerOptions;
+  static const auto* const rows = new std::vector<Row>{
+      {"budget_bytes",
+       &O::budget_bytes,
+       nullptr,
+       0,
+       {},
+       "Most bytes that the device's arena may have in use; 0: no limit."},
+      {"policy",
+       nullptr,
+       &O::policy,
+       0,
+       {"auto", "liveness"},
+       "How to choose what moves; liveness: fix the route, move nothing."},
+      {"tiers",
+       nullptr,
+       &O::tiers,
+       0,
+       {"auto", "host", "none"},
+       "Where buffers may go; none: recomputation only."},
+      {"swap_dir",
+       nullptr,
+       &O::swap_dir,
+       0,
+       {},
+       "Folder of the file tier; empty: none."},
+      {"batch_size",
+       &O::batch_size,
+       nullptr,
+       0,
+       {},
+       "Planned size of an unknown leading dimension; 0: observe it."},
+      {"device",
+       nullptr,
+       &O::device,
+       0,
+       {"CPU:0"},
+       "The device whose memory is planned."},
+      {"report_dir",
+       nullptr,
+       &O::report_dir,
+       0,
+       {},
+       "Folder into which reports are written; empty: none."},
+      {"min_buffer_bytes",
+       &O::min_buffer_bytes,
+       nullptr,
+       1,
+       {},
+       "Buffers smaller than this stay where they are."},
+      {"link_bandwidth_bytes_per_s",
+       &O::link_bandwidth_bytes_per_s,
+       nullptr,
+       1,
+       {},
+       "Bandwidth of the link to the tier, each direction."},
+      {"session",
+       &O::session,
+       nullptr,
+       0,
+       {},
+       "Number of the session that keeps profiles and reports; 0: none."},
+      {"generation",
+       &O::generation,
+       nullptr,
+       0,
+       {},
+       "Generation of the plan within the session."},
+  };
+  return *rows;
+}
+
+std::string Received(const Row& row, const std::string& value) {
+  return std::string("Invalid value for option `") + row.name +
+         "`. Received: \"" + value + "\". Expected ";
+}
+
+std::string ParseNumber(const Row& row, const std::string& value,
+                        PlannerOptions* options) {
+  int64_t number = 0;
+  const char* const end = value.data() + value.size();
+  const auto parsed = std::from_chars(value.data(), end, number);
+  if (parsed.ec != std::errc() || parsed.ptr != end || number < row.minimum) {
+    return Received(row, value) + "an integer of at least " +
+           std::to_string(row.minimum) + ".";
+  }
+  options->*row.number = number;
+  return "";
+}
+
+std::string ParseText(const Row& row, const std::string& value,
+                      PlannerOptions* options) {
+  if (!row.accepted.empty() &&
+      std::find(row.accepted.begin(), row.accepted.end(), value) ==
+          row.accepted.end()) {
+    std::string message = Received(row, value) + "one of";
+    for (const std::string& name : row.accepted) message += " \"" + name + "\"";
+    return message + ".";
+  }
+  options->*row.text = value;
+  return "";
+}
+
+}  // namespace
+
+std::vector<OptionInfo> OptionTable() {
+  const PlannerOptions defaults;
+  std::vector<OptionInfo> table;
+  for (const Row& row : Rows()) {
+    const bool is_number = row.number != nullptr;
+    table.push_back(
+        {row.name, is_number ? "int" : "string",
+         is_number ? std::to_string(defaults.*row.number) : defaults.*row.text,
+         row.doc});
+  }
+  return table;
+}
+
+std::string ParseOptions(const std::map<std::string, std::string>& values,
+                         PlannerOptions* options) {
+  for (const auto& [name, value] : values) {
+    const auto& rows = Rows();
+    const auto row =
+        std::find_if(rows.begin(), rows.end(),
+                     [&name = name](const Row& r) { return name == r.name; });
+    if (row == rows.end()) {
+      std::string message = "Unknown option `" + name + "`. Known options:";
+      for (const Row& known : rows) message += std::string(" ") + known.name;
+      return message + ".";
+    }
+    const std::string error = row->number != nullptr
+                                  ? ParseNumber(*row, value, options)
+                                  : ParseText(*row, value, options);
+    if (!error.empty()) return error;
+  }
+  return "";
+}
+
+}  // namespace sn_tf

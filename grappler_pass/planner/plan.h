@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The plan is data: the route with the plan's own items between its ops.
+//
+// A step executed by the plan, items from top to bottom:
+//
+//   run       conv1            writes A
+//   swap_out  A                copies A to a tier, beside what follows
+//   run       relu1            reads A, writes B
+//   swap_wait A                from here on A's memory is free
+//   run       conv2            reads B
+//   ...
+//   swap_in   A                allocates A anew and copies it back
+//   recompute relu1            reads A, writes B anew
+//   run       conv2_grad       reads B
+//
+// Version: each item that writes a buffer (run, swap_in, recompute) begins a
+// new version of it. A read refers to the latest version. A version's memory is
+// held from the item that begins it to its last read (a swapped-out version
+// also to its swap_wait). Whatever items a plan has, reads are therefore right;
+// only the peak depends on them.
+#ifndef SN_TF_GRAPPLER_PASS_PLANNER_PLAN_H_
+#define SN_TF_GRAPPLER_PASS_PLANNER_PLAN_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "grappler_pass/planner/graph.h"
+
+namespace sn_tf {
+
+// A total order of the ops: the paper's execution route (section 3.1).
+using Route = std::vector<OpId>;
+
+enum class ItemKind {
+  kRun,        // The op itself; each op exactly once.
+  kRecompute,  // The op once more.
+  kSwapOut,    // Starts copying the buffer out; directly after its producer.
+  kSwapWait,   // Later items wait until the copy out has freed the memory.
+  kSwapIn,     // Starts copying the buffer back in.
+};
+
+struct PlanItem {
+  ItemKind kind = ItemKind::kRun;
+  int32_t id = kNone;  // Op of kRun and kRecompute, otherwise buffer.
+
+  bool operator==(const PlanItem& other) const {
+    return kind == other.kind && id == other.id;
+  }
+};
+
+using Schedule = std::vector<PlanItem>;
+
+struct MemoryPlan {
+  Schedule schedule;
+  bool feasible = false;
+  int64_t budget_bytes = 0;      // 0: none.
+  int64_t peak_bytes = 0;        // Of this schedule, resident included.
+  int64_t route_peak_bytes = 0;  // Of the route with nothing moved.
+  int64_t floor_bytes = 0;
+  // The smallest budget that this planner can meet; equals peak_bytes of the
+  // plan with that budget. 0 where it was not needed.
+  int64_t min_budget_bytes = 0;
+  OpId limiting_op = kNone;  // Runs at the peak.
+  double added_seconds = 0;  // Recomputation and stalls, estimated.
+  double step_seconds = 0;   // Of the route alone, estimated.
+
+  // Bytes by which the budget is missed; 0 for a feasible plan.
+  int64_t unmet_bytes() const {
+    return feasible || budget_bytes == 0 ? 0 : peak_bytes - budget_bytes;
+  }
+};
+
+// One line per item: "recompute relu1". For golden tests and logs.
+std::string ScheduleToText(const MemoryGraph& graph, const Schedule& schedule);
+
+// The schedule with a kRun per op of the route.
+Schedule ScheduleOfRoute(const Route& route);
+
+}  // namespace sn_tf
+
+#endif  // SN_TF_GRAPPLER_PASS_PLANNER_PLAN_H_

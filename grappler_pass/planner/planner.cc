@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "grappler_pass/planner/planner.h"
+
+#include <limits>
+
+#include "grappler_pass/planner/evict.h"
+#include "grappler_pass/planner/liveness.h"
+#include "grappler_pass/planner/overlap.h"
+#include "grappler_pass/planner/route.h"
+
+namespace sn_tf {
+namespace {
+
+CostModel CostsOf(const PlannerOptions& options) {
+  CostModel costs;
+  costs.link_bytes_per_s =
+      static_cast<double>(options.link_bandwidth_bytes_per_s);
+  return costs;
+}
+
+EvictOptions EvictOptionsOf(const PlannerOptions& options,
+                            int64_t budget_bytes) {
+  EvictOptions evict;
+  evict.budget_bytes = budget_bytes;
+  evict.allow_swap = options.tiers != "none";
+  evict.min_buffer_bytes = options.min_buffer_bytes;
+  return evict;
+}
+
+int64_t PeakOf(const MemoryGraph& graph, const Schedule& schedule) {
+  return AnalyzeLiveness(graph, schedule).peak_bytes();
+}
+
+// The schedule with the lowest peak that the greedy choices reach. Chains have
+// temporaries of their own, so swaps alone may reach lower than both.
+Schedule SmallestSchedule(const MemoryGraph& graph, const CostModel& costs,
+                          const PlannerOptions& options,
+                          const Schedule& route) {
+  EvictOptions evict = EvictOptionsOf(options, 0);
+  Schedule best = EvictUntilFits(graph, costs, evict, route);
+  if (!evict.allow_swap) return best;
+  evict.allow_recompute = false;
+  Schedule swaps = EvictUntilFits(graph, costs, evict, route);
+  return PeakOf(graph, swaps) <= PeakOf(graph, best) ? swaps : best;
+}
+
+// Fills what follows from the schedule.
+void Finish(const MemoryGraph& graph, const CostModel& costs,
+            MemoryPlan* plan) {
+  const Liveness liveness = AnalyzeLiveness(graph, plan->schedule);
+  plan->peak_bytes = liveness.peak_bytes();
+  plan->floor_bytes = graph.FloorBytes();
+  plan->added_seconds = AddedSeconds(graph, costs, plan->schedule);
+  plan->feasible =
+      plan->budget_bytes == 0 || plan->peak_bytes <= plan->budget_bytes;
+  for (const Op& op : graph.ops) plan->step_seconds += op.seconds;
+  for (Position p = liveness.peak_position();
+       p >= 0 && p < static_cast<Position>(plan->schedule.size()); ++p) {
+    const PlanItem& item = plan->schedule[p];
+    if (item.kind == ItemKind::kRun || item.kind == ItemKind::kRecompute) {
+      plan->limiting_op = item.id;
+      break;
+    }
+  }
+}
+
+MemoryPlan RoutePlan(const MemoryGraph& graph, int64_t budget_bytes) {
+  MemoryPlan plan;
+  plan.budget_bytes = budget_bytes;
+  plan.schedule = ScheduleOfRoute(BuildRoute(graph));
+  plan.route_peak_bytes = PeakOf(graph, plan.schedule);
+  return plan;
+}
+
+}  // namespace
+
+MemoryPlan MakePlan(const MemoryGraph& graph, const PlannerOptions& options) {
+  const CostModel costs = CostsOf(options);
+  MemoryPlan plan = RoutePlan(graph, options.budget_bytes);
+  const bool moves = options.policy != "liveness" && options.budget_bytes > 0 &&
+                     plan.route_peak_bytes > options.budget_bytes;
+  if (moves) {
+    const int64_t budget = options.budget_bytes;
+    const Schedule smallest =
+        SmallestSchedule(graph, costs, options, plan.schedule);
+    plan.min_budget_bytes = PeakOf(graph, smallest);
+    Schedule schedule = EvictUntilFits(
+        graph, costs, EvictOptionsOf(options, budget), plan.schedule);
+    if (PeakOf(graph, schedule) > budget) schedule = smallest;
+    if (PeakOf(graph, schedule) <= budget) {
+      schedule = RestoreWhereFits(graph, costs, budget, std::move(schedule));
+      schedule = RestoreWhereFits(graph, costs, budget, std::move(schedule));
+      schedule = OverlapCopies(graph, costs, budget, schedule);
+    }
+    plan.schedule = std::move(schedule);
+  }
+  Finish(graph, costs, &plan);
+  return plan;
+}
+
+MemoryPlan MakeSmallestPlan(const MemoryGraph& graph,
+                            const PlannerOptions& options) {
+  const CostModel costs = CostsOf(options);
+  MemoryPlan plan = RoutePlan(graph, 0);
+  plan.schedule = SmallestSchedule(graph, costs, options, plan.schedule);
+  plan.min_budget_bytes = PeakOf(graph, plan.schedule);
+  plan.schedule = RestoreWhereFits(graph, costs, plan.min_budget_bytes,
+                                   std::move(plan.schedule));
+  plan.schedule =
+      OverlapCopies(graph, costs, plan.min_budget_bytes, plan.schedule);
+  Finish(graph, costs, &plan);
+  return plan;
+}
+
+}  // namespace sn_tf

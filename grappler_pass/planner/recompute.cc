@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "grappler_pass/planner/recompute.h"
+
+#include <algorithm>
+
+namespace sn_tf {
+namespace {
+
+// A longer chain would run more ops than any saving is worth, and bounds the
+// depth of the search.
+constexpr size_t kMaxChainOps = 256;
+
+}  // namespace
+
+ChainFinder::ChainFinder(const MemoryGraph& graph, const CostModel& costs,
+                         const Schedule& schedule, const Liveness& liveness,
+                         const std::vector<bool>& stored)
+    : graph_(graph),
+      costs_(costs),
+      liveness_(liveness),
+      stored_(stored),
+      run_position_(graph.ops.size(), kNone) {
+  for (size_t p = 0; p < schedule.size(); ++p) {
+    if (schedule[p].kind == ItemKind::kRun) {
+      run_position_[schedule[p].id] = static_cast<Position>(p);
+    }
+  }
+}
+
+std::optional<RecomputeChain> ChainFinder::Find(BufferId buffer, Position at,
+                                                double max_seconds) const {
+  RecomputeChain chain;
+  std::vector<OpId> visited;
+  if (!Collect(graph_.buffers[buffer].producer, at, max_seconds, &visited,
+               &chain)) {
+    return std::nullopt;
+  }
+  return chain;
+}
+
+bool ChainFinder::Collect(OpId op, Position at, double max_seconds,
+                          std::vector<OpId>* visited,
+                          RecomputeChain* chain) const {
+  if (std::find(visited->begin(), visited->end(), op) != visited->end()) {
+    return true;
+  }
+  if (visited->size() == kMaxChainOps) return false;
+  visited->push_back(op);
+  if (!graph_.ops[op].pure) return false;
+  chain->seconds += graph_.ops[op].seconds;
+  if (chain->seconds > max_seconds) return false;
+  for (const BufferId b : graph_.ops[op].reads) {
+    const Buffer& buffer = graph_.buffers[b];
+    if (buffer.view) {
+      if (!ViewIntact(b, at)) return false;
+    } else if (AliveAt(b, at)) {
+      continue;
+    } else if (stored_[b]) {
+      const PlanItem swap_in{ItemKind::kSwapIn, b};
+      if (std::find(chain->items.begin(), chain->items.end(), swap_in) ==
+          chain->items.end()) {
+        chain->items.push_back(swap_in);
+        chain->seconds += costs_.CopySeconds(buffer.bytes);
+      }
+    } else if (!Collect(buffer.producer, at, max_seconds, visited, chain)) {
+      return false;
+    }
+  }
+  chain->items.push_back({ItemKind::kRecompute, op});
+  return chain->seconds <= max_seconds;
+}
+
+bool ChainFinder::AliveAt(BufferId buffer, Position at) const {
+  for (const int32_t v : liveness_.of_buffer[buffer]) {
+    const Version& version = liveness_.versions[v];
+    if (version.begin < at && at <= version.end) return true;
+  }
+  return false;
+}
+
+bool ChainFinder::ViewIntact(BufferId view, Position at) const {
+  const OpId overwriter = graph_.buffers[view].overwriter;
+  return overwriter == kNone || run_position_[overwriter] >= at;
+}
+
+}  // namespace sn_tf

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef SN_TF_GRAPPLER_PASS_PLANNER_RECOMPUTE_H_
+#define SN_TF_GRAPPLER_PASS_PLANNER_RECOMPUTE_H_
+
+#include <optional>
+#include <vector>
+
+#include "grappler_pass/planner/cost.h"
+#include "grappler_pass/planner/liveness.h"
+#include "grappler_pass/planner/plan.h"
+
+namespace sn_tf {
+
+// Items that bring a buffer back when run in order, and the time they take.
+struct RecomputeChain {
+  std::vector<PlanItem> items;
+  double seconds = 0;
+};
+
+// Finds recompute chains against one analysed schedule.
+class ChainFinder {
+ public:
+  // `stored[b]`: the schedule copies buffer b out.
+  ChainFinder(const MemoryGraph& graph, const CostModel& costs,
+              const Schedule& schedule, const Liveness& liveness,
+              const std::vector<bool>& stored);
+
+  // The chain that writes `buffer` anew just before position `at`: its
+  // producer, and recursively (paper, section 3.4) the producers of what is
+  // not in memory there; an input that a tier holds is swapped in. None where
+  // an op on the way is not pure, a variable that it reads has been
+  // overwritten, or the time passes `max_seconds`.
+  std::optional<RecomputeChain> Find(BufferId buffer, Position at,
+                                     double max_seconds) const;
+
+ private:
+  bool Collect(OpId op, Position at, double max_seconds,
+               std::vector<OpId>* visited, RecomputeChain* chain) const;
+  bool AliveAt(BufferId buffer, Position at) const;
+  bool ViewIntact(BufferId view, Position at) const;
+
+  const MemoryGraph& graph_;
+  const CostModel& costs_;
+  const Liveness& liveness_;
+  const std::vector<bool>& stored_;
+  std::vector<Position> run_position_;  // Of each op.
+};
+
+}  // namespace sn_tf
+
+#endif  // SN_TF_GRAPPLER_PASS_PLANNER_RECOMPUTE_H_

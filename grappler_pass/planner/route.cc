@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "grappler_pass/planner/route.h"
+
+#include <algorithm>
+#include <queue>
+#include <utility>
+
+namespace sn_tf {
+namespace {
+
+using Successors = std::vector<std::vector<OpId>>;
+
+Successors SuccessorsOf(const MemoryGraph& graph) {
+  Successors successors(graph.ops.size());
+  for (size_t i = 0; i < graph.ops.size(); ++i) {
+    for (const OpId before : graph.ops[i].after) {
+      successors[before].push_back(static_cast<OpId>(i));
+    }
+  }
+  return successors;
+}
+
+// Length of the longest path that ends in each op; empty if there is a cycle.
+std::vector<int32_t> LevelsOf(const MemoryGraph& graph,
+                              const Successors& successors) {
+  const size_t count = graph.ops.size();
+  std::vector<int32_t> level(count, 0);
+  std::vector<size_t> missing(count);
+  std::vector<OpId> ready;
+  for (size_t i = 0; i < count; ++i) {
+    missing[i] = graph.ops[i].after.size();
+    if (missing[i] == 0) ready.push_back(static_cast<OpId>(i));
+  }
+  size_t seen = 0;
+  while (seen < ready.size()) {
+    const OpId op = ready[seen++];
+    for (const OpId next : successors[op]) {
+      level[next] = std::max(level[next], level[op] + 1);
+      if (--missing[next] == 0) ready.push_back(next);
+    }
+  }
+  if (seen != count) level.clear();
+  return level;
+}
+
+// Position of each op in a depth-first order from the sinks, inputs first.
+// Soft predecessors are visited too, so the order is only a preference.
+class DepthFirst {
+ public:
+  DepthFirst(const MemoryGraph& graph, const Successors& successors,
+             const std::vector<int32_t>& level)
+      : graph_(graph), level_(level), position_(graph.ops.size(), kNone) {
+    std::vector<OpId> sinks;
+    for (size_t i = 0; i < graph.ops.size(); ++i) {
+      if (successors[i].empty()) sinks.push_back(static_cast<OpId>(i));
+    }
+    std::sort(sinks.begin(), sinks.end(), [&level](OpId a, OpId b) {
+      return std::make_pair(level[a], a) < std::make_pair(level[b], b);
+    });
+    for (const OpId sink : sinks) Visit(sink);
+  }
+
+  const std::vector<int32_t>& position() const { return position_; }
+
+ private:
+  struct Frame {
+    OpId op;
+    std::vector<OpId> inputs;
+    size_t next = 0;
+  };
+
+  static constexpr int32_t kOnStack = -2;
+
+  Frame Enter(OpId op) {
+    position_[op] = kOnStack;
+    Frame frame{op, graph_.ops[op].after, 0};
+    std::sort(frame.inputs.begin(), frame.inputs.end(), [this](OpId a, OpId b) {
+      return std::make_pair(-level_[a], a) < std::make_pair(-level_[b], b);
+    });
+    const std::vector<OpId>& soft = graph_.ops[op].soft_after;
+    frame.inputs.insert(frame.inputs.end(), soft.begin(), soft.end());
+    if (graph_.ops[op].partner != kNone) {
+      const std::vector<OpId>& other = graph_.ops[graph_.ops[op].partner].after;
+      frame.inputs.insert(frame.inputs.end(), other.begin(), other.end());
+    }
+    return frame;
+  }
+
+  void Visit(OpId sink) {
+    if (position_[sink] != kNone) return;
+    std::vector<Frame> stack;
+    stack.push_back(Enter(sink));
+    while (!stack.empty()) {
+      Frame& top = stack.back();
+      if (top.next == top.inputs.size()) {
+        position_[top.op] = next_position_++;
+        stack.pop_back();
+        continue;
+      }
+      const OpId input = top.inputs[top.next++];
+      if (position_[input] == kNone) stack.push_back(Enter(input));
+    }
+  }
+
+  const MemoryGraph& graph_;
+  const std::vector<int32_t>& level_;
+  std::vector<int32_t> position_;
+  int32_t next_position_ = 0;
+};
+
+// List scheduling: of the ready ops, one that frees memory, else the first in
+// the preferred order.
+class ListScheduler {
+ public:
+  ListScheduler(const MemoryGraph& graph, const Successors& successors,
+                std::vector<int32_t> preference)
+      : graph_(graph),
+        successors_(successors),
+        preference_(std::move(preference)),
+        missing_(graph.ops.size()),
+        done_(graph.ops.size(), false),
+        unread_(graph.buffers.size()) {
+    for (size_t b = 0; b < graph.buffers.size(); ++b) {
+      unread_[b] = graph.buffers[b].readers.size();
+    }
+    for (size_t i = 0; i < graph.ops.size(); ++i) {
+      missing_[i] = graph.ops[i].after.size();
+    }
+    for (size_t i = 0; i < graph.ops.size(); ++i) {
+      if (missing_[i] == 0) Offer(static_cast<OpId>(i));
+    }
+  }
+
+  Route Run() {
+    while (route_.size() < graph_.ops.size()) {
+      const OpId op = Next();
+      if (op == kNone) break;
+      Schedule(op);
+      const OpId partner = graph_.ops[op].partner;
+      if (partner != kNone && !done_[partner] && missing_[partner] == 0) {
+        Schedule(partner);
+      }
+    }
+    return std::move(route_);
+  }
+
+ private:
+  // Smallest preference first.
+  using Entry = std::pair<int32_t, OpId>;
+  using Heap =
+      std::priority_queue<Entry, std::vector<Entry>, std::greater<Entry>>;
+
+  int64_t FreedBytes(OpId op) const {
+    int64_t freed = 0;
+    for (const BufferId b : graph_.ops[op].reads) {
+      if (unread_[b] == 1 && !graph_.buffers[b].view) {
+        freed += graph_.buffers[b].bytes;
+      }
+    }
+    for (const BufferId b : graph_.ops[op].writes) {
+      if (!graph_.buffers[b].view) freed -= graph_.buffers[b].bytes;
+    }
+    return freed;
+  }
+
+  // A fused pair becomes ready together, so that nothing comes between.
+  bool PartnerReady(OpId op) const {
+    const OpId partner = graph_.ops[op].partner;
+    return partner == kNone || done_[partner] || missing_[partner] == 0;
+  }
+
+  void Offer(OpId op) {
+    if (!PartnerReady(op)) {
+      parked_.push({preference_[op], op});
+      return;
+    }
+    Push(op);
+    const OpId partner = graph_.ops[op].partner;
+    if (partner != kNone && !done_[partner]) Push(partner);
+  }
+
+  void Push(OpId op) {
+    ordered_.push({preference_[op], op});
+    if (FreedBytes(op) > 0) freeing_.push({preference_[op], op});
+  }
+
+  OpId Next() {
+    for (Heap* heap : {&freeing_, &ordered_, &parked_}) {
+      while (!heap->empty()) {
+        const OpId op = heap->top().second;
+        heap->pop();
+        if (!done_[op]) return op;
+      }
+    }
+    return kNone;
+  }
+
+  void Schedule(OpId op) {
+    done_[op] = true;
+    route_.push_back(op);
+    for (const BufferId b : graph_.ops[op].reads) {
+      if (--unread_[b] == 1) Reconsider(b);
+    }
+    for (const OpId next : successors_[op]) {
+      if (--missing_[next] == 0) Offer(next);
+    }
+  }
+
+  // The last reader of `b` would now free it.
+  void Reconsider(BufferId b) {
+    for (const OpId reader : graph_.buffers[b].readers) {
+      if (done_[reader]) continue;
+      if (missing_[reader] == 0 && PartnerReady(reader) &&
+          FreedBytes(reader) > 0) {
+        freeing_.push({preference_[reader], reader});
+      }
+      return;
+    }
+  }
+
+  const MemoryGraph& graph_;
+  const Successors& successors_;
+  const std::vector<int32_t> preference_;
+  std::vector<size_t> missing_;
+  std::vector<bool> done_;
+  std::vector<size_t> unread_;
+  Heap freeing_, ordered_, parked_;
+  Route route_;
+};
+
+}  // namespace
+
+Route BuildRoute(const MemoryGraph& graph) {
+  const Successors successors = SuccessorsOf(graph);
+  const std::vector<int32_t> level = LevelsOf(graph, successors);
+  if (level.empty()) return {};
+  const DepthFirst order(graph, successors, level);
+  return ListScheduler(graph, successors, order.position()).Run();
+}
+
+}  // namespace sn_tf

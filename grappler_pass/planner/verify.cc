@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "grappler_pass/planner/verify.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace sn_tf {
+namespace {
+
+// A machine with one slot per buffer: what runs on it is the plan.
+class Machine {
+ public:
+  Machine(const MemoryGraph& graph, const MemoryPlan& plan)
+      : graph_(graph), plan_(plan), slots_(graph.buffers.size()) {}
+
+  std::string Run() {
+    FindLastReads();
+    ran_.assign(graph_.ops.size(), false);
+    in_use_ = peak_ = graph_.resident_bytes;
+    for (size_t p = 0; p < plan_.schedule.size() && error_.empty(); ++p) {
+      Execute(p);
+    }
+    if (error_.empty()) CheckEnd();
+    return error_;
+  }
+
+ private:
+  struct Slot {
+    bool defined = false;  // Some version exists or existed.
+    bool in_memory = false;
+    bool stored = false;       // On a tier, or on its way there.
+    bool copying_out = false;  // Until the wait.
+    bool swapped_in = false;
+    bool read_ended = false;  // Only the copy out holds the memory.
+    bool doubled = false;     // A view whose variable was overwritten.
+    size_t last_read = 0;     // Of the version in memory.
+  };
+
+  void Fail(size_t p, const std::string& what) {
+    if (error_.empty()) {
+      error_ = "position " + std::to_string(p) + ": " + what;
+    }
+  }
+
+  static bool IsOp(const PlanItem& item) {
+    return item.kind == ItemKind::kRun || item.kind == ItemKind::kRecompute;
+  }
+
+  // Backwards: the first read met after a definition (or the end) is the last
+  // read of the version before it. Position + 1; 0: none.
+  void FindLastReads() {
+    const Schedule& items = plan_.schedule;
+    std::vector<size_t> pending(graph_.buffers.size(), 0);
+    last_read_of_begun_.resize(items.size());
+    for (size_t p = items.size(); p-- > 0;) {
+      const PlanItem& item = items[p];
+      if (IsOp(item)) {
+        for (const BufferId b : graph_.ops[item.id].writes) {
+          last_read_of_begun_[p].push_back(pending[b]);
+          pending[b] = 0;
+        }
+        for (const BufferId b : graph_.ops[item.id].reads) {
+          pending[b] = std::max(pending[b], p + 1);
+        }
+      } else if (item.kind == ItemKind::kSwapIn) {
+        last_read_of_begun_[p].push_back(pending[item.id]);
+        pending[item.id] = 0;
+      }
+    }
+  }
+
+  void Execute(size_t p) {
+    const PlanItem& item = plan_.schedule[p];
+    switch (item.kind) {
+      case ItemKind::kRun:
+      case ItemKind::kRecompute:
+        ExecuteOp(p, item);
+        break;
+      case ItemKind::kSwapOut:
+        ExecuteSwapOut(p, item.id);
+        break;
+      case ItemKind::kSwapWait:
+        ExecuteSwapWait(p, item.id);
+        break;
+      case ItemKind::kSwapIn:
+        ExecuteSwapIn(p, item.id);
+        break;
+    }
+    peak_ = std::max(peak_, in_use_);
+  }
+
+  void ExecuteOp(size_t p, const PlanItem& item) {
+    const Op& op = graph_.ops[item.id];
+    if (item.kind == ItemKind::kRun) {
+      if (ran_[item.id]) return Fail(p, op.name + " runs twice");
+      ran_[item.id] = true;
+    } else if (!op.pure || !ran_[item.id]) {
+      return Fail(p, op.name + " is recomputed but may not be");
+    }
+    for (const OpId before : op.after) {
+      if (!ran_[before]) {
+        return Fail(p, op.name + " runs before " + graph_.ops[before].name);
+      }
+    }
+    for (const BufferId b : op.reads) {
+      if (!slots_[b].in_memory) {
+        return Fail(p, op.name + " reads " + graph_.buffers[b].name +
+                           ", which is not in memory");
+      }
+    }
+    for (size_t k = 0; k < op.writes.size(); ++k) {
+      Define(op.writes[k], last_read_of_begun_[p][k], p);
+    }
+    OverwriteViews(p, item);
+    in_use_ += op.workspace_bytes;
+    peak_ = std::max(peak_, in_use_);
+    in_use_ -= op.workspace_bytes;
+    for (const BufferId b : op.writes) ReleaseIfRead(b, p);
+    for (const BufferId b : op.reads) ReleaseIfRead(b, p);
+  }
+
+  void Define(BufferId b, size_t last_read, size_t p) {
+    Slot& slot = slots_[b];
+    if (slot.in_memory)
+      return Fail(p, graph_.buffers[b].name + " is still in memory");
+    slot.defined = slot.in_memory = true;
+    slot.read_ended = false;
+    slot.last_read = last_read;
+    if (!graph_.buffers[b].view) in_use_ += graph_.buffers[b].bytes;
+  }
+
+  void OverwriteViews(size_t p, const PlanItem& item) {
+    if (item.kind != ItemKind::kRun) return;
+    if (views_of_.empty()) CollectViews();
+    for (const BufferId b : views_of_[item.id]) {
+      if (slots_[b].in_memory && slots_[b].last_read > p + 1) {
+        slots_[b].doubled = true;
+        in_use_ += graph_.buffers[b].bytes;
+      }
+    }
+  }
+
+  void CollectViews() {
+    views_of_.resize(graph_.ops.size());
+    for (size_t b = 0; b < graph_.buffers.size(); ++b) {
+      const Buffer& buffer = graph_.buffers[b];
+      if (buffer.view && buffer.overwriter != kNone) {
+        views_of_[buffer.overwriter].push_back(static_cast<BufferId>(b));
+      }
+    }
+  }
+
+  void ReleaseIfRead(BufferId b, size_t p) {
+    Slot& slot = slots_[b];
+    if (!slot.in_memory || slot.last_read > p + 1) return;
+    if (slot.copying_out || AboutToSwapOut(b, p)) {
+      slot.read_ended = true;
+      return;
+    }
+    slot.in_memory = false;
+    if (!graph_.buffers[b].view || slot.doubled) {
+      in_use_ -= graph_.buffers[b].bytes;
+    }
+    slot.doubled = false;
+  }
+
+  // A swap_out follows its producer directly, among other swap_outs.
+  bool AboutToSwapOut(BufferId b, size_t p) const {
+    for (size_t q = p + 1; q < plan_.schedule.size(); ++q) {
+      const PlanItem& item = plan_.schedule[q];
+      if (item.kind != ItemKind::kSwapOut) return false;
+      if (item.id == b) return true;
+    }
+    return false;
+  }
+
+  void ExecuteSwapOut(size_t p, BufferId b) {
+    Slot& slot = slots_[b];
+    if (!graph_.buffers[b].movable)
+      return Fail(p, graph_.buffers[b].name + " may not be swapped");
+    if (!slot.in_memory || slot.stored)
+      return Fail(p, graph_.buffers[b].name + " cannot be swapped out here");
+    slot.stored = slot.copying_out = true;
+  }
+
+  void ExecuteSwapWait(size_t p, BufferId b) {
+    Slot& slot = slots_[b];
+    if (!slot.copying_out)
+      return Fail(p, graph_.buffers[b].name + " is not being swapped out");
+    slot.copying_out = false;
+    if (slot.read_ended && slot.in_memory) {
+      slot.in_memory = slot.read_ended = false;
+      in_use_ -= graph_.buffers[b].bytes;
+    }
+  }
+
+  void ExecuteSwapIn(size_t p, BufferId b) {
+    Slot& slot = slots_[b];
+    if (!slot.stored)
+      return Fail(p, graph_.buffers[b].name + " is swapped in but on no tier");
+    if (slot.copying_out)
+      return Fail(p, graph_.buffers[b].name + " is swapped in before its wait");
+    slot.swapped_in = true;
+    Define(b, last_read_of_begun_[p][0], p);
+  }
+
+  void CheckEnd() {
+    const size_t end = plan_.schedule.size();
+    for (size_t i = 0; i < ran_.size(); ++i) {
+      if (!ran_[i]) Fail(end, graph_.ops[i].name + " never runs");
+    }
+    for (size_t b = 0; b < slots_.size(); ++b) {
+      const std::string& name = graph_.buffers[b].name;
+      if (slots_[b].copying_out) Fail(end, name + " is never waited for");
+      if (slots_[b].stored && !slots_[b].swapped_in) {
+        Fail(end, name + " is swapped out for nothing");
+      }
+    }
+    if (peak_ != plan_.peak_bytes) {
+      Fail(end, "the peak is " + std::to_string(peak_) +
+                    " bytes, the plan says " +
+                    std::to_string(plan_.peak_bytes));
+    }
+    if (plan_.feasible && plan_.budget_bytes > 0 &&
+        peak_ > plan_.budget_bytes) {
+      Fail(end, "the peak of " + std::to_string(peak_) +
+                    " bytes passes the budget of " +
+                    std::to_string(plan_.budget_bytes));
+    }
+  }
+
+  const MemoryGraph& graph_;
+  const MemoryPlan& plan_;
+  std::vector<Slot> slots_;
+  std::vector<bool> ran_;
+  std::vector<std::vector<BufferId>> views_of_;
+  std::vector<std::vector<size_t>> last_read_of_begun_;
+  int64_t in_use_ = 0;
+  int64_t peak_ = 0;
+  std::string error_;
+};
+
+}  // namespace
+
+std::string VerifyPlan(const MemoryGraph& graph, const MemoryPlan& plan) {
+  return Machine(graph, plan).Run();
+}
+
+}  // namespace sn_tf
