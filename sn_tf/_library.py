@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The edge to TensorFlow's private Python and to the C++ library.
+
+This is the only module that touches `tensorflow.python.*` or ctypes, so a new
+TensorFlow release is adapted to here and nowhere else.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import importlib
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import tensorflow as tf
+from tensorflow.python.eager import context as tf_context
+
+_LIBRARY_PATH = Path(__file__).with_name("_sn_tf.so")
+_REBUILD = (
+    "pip install --no-build-isolation --force-reinstall --no-deps . (in a "
+    "checkout of sn_tf)"
+)
+# The property that SessionCallOptions overrides, and what it holds.
+_UNMANAGED_CONFIG = tf_context.FunctionCallOptions.config_proto_serialized
+
+
+class Library:
+    """The C interface of cc/capi/capi.h as Python methods.
+
+    Sizes are bytes. Methods raise ValueError with the library's own message
+    where the C call reports a failure.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Declares the C functions of the loaded library at `path`."""
+        self._c = ctypes.CDLL(str(path))
+        text, number = ctypes.c_char_p, ctypes.c_int64
+        # Texts to be freed come back as plain pointers: ctypes would copy a
+        # c_char_p into bytes and lose the address.
+        owned = ctypes.c_void_p
+        texts = ctypes.POINTER(ctypes.c_char_p)
+        signatures: dict[str, tuple[Any, list[Any]]] = {
+            "SnTfFreeString": (None, [ctypes.c_void_p]),
+            "SnTfCompiledVersion": (text, []),
+            "SnTfInstallAllocator": (None, []),
+            "SnTfStats": (owned, [text]),
+            "SnTfResetPeak": (None, [text]),
+            "SnTfSetBudget": (owned, [text, number]),
+            "SnTfOptionSchema": (owned, []),
+            "SnTfCheckOptions": (owned, [texts, texts, ctypes.c_int]),
+            "SnTfSessionCreate": (number, []),
+            "SnTfSessionDestroy": (None, [number]),
+            "SnTfSessionGeneration": (number, [number]),
+            "SnTfSessionReports": (owned, [number]),
+        }
+        for name, (result, arguments) in signatures.items():
+            function = getattr(self._c, name)
+            function.restype, function.argtypes = result, arguments
+
+    def compiled_version(self) -> str:
+        """The TensorFlow release that the library was compiled against."""
+        return str(self._c.SnTfCompiledVersion().decode())
+
+    def install_allocator(self) -> None:
+        """Makes the arena TensorFlow's CPU allocator."""
+        self._c.SnTfInstallAllocator()
+
+    def stats(self, device: str) -> dict[str, Any]:
+        """Statistics of the device's arena and of the pool."""
+        text = self._take(self._c.SnTfStats(device.encode()))
+        if text is None:
+            raise ValueError(
+                f"Invalid value for argument `device`. Received: device="
+                f"{device!r}. Expected 'CPU:0': sn_tf manages no memory of "
+                f"{device}."
+            )
+        return dict(json.loads(text))
+
+    def reset_peak(self, device: str) -> None:
+        """Restarts the peak and the high-water mark at what is in use."""
+        self._c.SnTfResetPeak(device.encode())
+
+    def set_budget(self, device: str, budget_bytes: int) -> None:
+        """Sets the arena's hard limit; 0 lifts it."""
+        self._check(self._c.SnTfSetBudget(device.encode(), budget_bytes))
+
+    def option_schema(self) -> list[dict[str, Any]]:
+        """Name, type, default and doc of every option of the pass."""
+        return list(json.loads(self._take(self._c.SnTfOptionSchema()) or "[]"))
+
+    def check_options(self, options: Mapping[str, str]) -> None:
+        """Raises ValueError for the first option that the pass refuses."""
+        texts = ctypes.c_char_p * len(options)
+        names = texts(*(name.encode() for name in options))
+        values = texts(*(value.encode() for value in options.values()))
+        self._check(self._c.SnTfCheckOptions(names, values, len(options)))
+
+    def create_session(self) -> int:
+        """The number of a new session."""
+        return int(self._c.SnTfSessionCreate())
+
+    def destroy_session(self, session: int) -> None:
+        """Forgets the session's profiles and reports."""
+        self._c.SnTfSessionDestroy(session)
+
+    def generation(self, session: int) -> int:
+        """The generation of plans that the session wants next."""
+        return int(self._c.SnTfSessionGeneration(session))
+
+    def reports(self, session: int) -> list[dict[str, Any]]:
+        """The latest plan report of each function, oldest first."""
+        text = self._take(self._c.SnTfSessionReports(session))
+        return list(json.loads(text or "[]"))
+
+    def _take(self, pointer: int | None) -> str | None:
+        if pointer is None:
+            return None
+        try:
+            return ctypes.string_at(pointer).decode()
+        finally:
+            self._c.SnTfFreeString(pointer)
+
+    def _check(self, pointer: int | None) -> None:
+        message = self._take(pointer)
+        if message is not None:
+            raise ValueError(message)
+
+
+class SessionCallOptions(tf_context.FunctionCallOptions):  # type: ignore[misc]
+    """Function-call options whose configuration follows the session's plans.
+
+    TensorFlow reads `config_proto_serialized` at every call of a function, and
+    instantiates the function anew, through the graph passes, when the bytes
+    are not those of an earlier call. Answering with the newest generation of
+    plans is thus all that it takes for any kind of loop to pick one up.
+    """
+
+    __slots__ = ("_managed_config",)
+
+    def __init__(
+        self,
+        previous: tf_context.FunctionCallOptions,
+        managed_config: Callable[[bytes], bytes],
+    ) -> None:
+        """Starts from the thread's `previous` options.
+
+        Args:
+            previous: Options to extend.
+            managed_config: Given the serialized configuration of `previous`,
+                returns that of the call being made.
+        """
+        super().__init__(
+            executor_type=previous.executor_type,
+            config_proto=tf.compat.v1.ConfigProto.FromString(
+                _UNMANAGED_CONFIG.fget(previous)
+            ),
+        )
+        self._managed_config = managed_config
+
+    @property
+    def config_proto_serialized(self) -> bytes:
+        """The serialized configuration of the call being made."""
+        unmanaged: bytes = _UNMANAGED_CONFIG.fget(self)
+        # While a function is traced, TensorFlow writes this into the calls
+        # inside it; a session's number must not outlive the session there.
+        if not tf_context.context().executing_eagerly():
+            return unmanaged
+        return self._managed_config(unmanaged)
+
+    @config_proto_serialized.setter
+    def config_proto_serialized(self, config: Any) -> None:
+        _UNMANAGED_CONFIG.fset(self, config)
+
+
+def install_call_options(
+    managed_config: Callable[[bytes], bytes],
+) -> Callable[[], None]:
+    """Manages the function calls of this thread.
+
+    Args:
+        managed_config: See `SessionCallOptions`.
+
+    Returns:
+        A function that puts the thread's previous options back.
+    """
+    context = tf_context.context()
+    previous = context.function_call_options
+    context.function_call_options = SessionCallOptions(previous, managed_config)
+
+    def restore() -> None:
+        context.function_call_options = previous
+
+    return restore
+
+
+def physical_devices() -> list[str]:
+    """Names such as "CPU:0" of the devices that TensorFlow sees."""
+    counts: dict[str, int] = {}
+    names = []
+    for device in tf.config.list_physical_devices():
+        index = counts.get(device.device_type, 0)
+        counts[device.device_type] = index + 1
+        names.append(f"{device.device_type}:{index}")
+    return names
+
+
+@functools.lru_cache(maxsize=1)
+def library() -> Library:
+    """Loads the library and makes its arena TensorFlow's CPU allocator.
+
+    Raises:
+        ImportError: If the library was not built, or was built for another
+            release of TensorFlow.
+        RuntimeError: If TensorFlow has allocated already.
+    """
+    _check_build()
+    _check_nothing_allocated()
+    try:
+        tf.load_op_library(str(_LIBRARY_PATH))
+    except tf.errors.NotFoundError as error:
+        raise ImportError(
+            f"{_LIBRARY_PATH} cannot be loaded into TensorFlow "
+            f"{tf.__version__}: {error.message} Build it again for this "
+            f"TensorFlow: {_REBUILD}."
+        ) from error
+    loaded = Library(_LIBRARY_PATH)
+    _check_version(loaded.compiled_version())
+    loaded.install_allocator()
+    return loaded
+
+
+def _check_build() -> None:
+    if not _LIBRARY_PATH.exists():
+        raise ImportError(
+            f"The compiled part of sn_tf is missing: no file {_LIBRARY_PATH}. "
+            "Build it: pip install . (in a checkout of sn_tf; for "
+            "development: pip install -e . --no-build-isolation)."
+        )
+    try:
+        build_info = importlib.import_module("sn_tf._build_info")
+    except ModuleNotFoundError:
+        return  # The loaded library is asked instead.
+    # Before the library is opened: one compiled for another release may crash.
+    _check_version(build_info.TF_VERSION)
+
+
+def _check_version(needed: str) -> None:
+    minor = needed.split(".")[:2]
+    if tf.__version__.split(".")[:2] == minor:
+        return
+    release = ".".join(minor)
+    raise ImportError(
+        f"sn_tf was compiled for TensorFlow {release} (against {needed}), but "
+        f"TensorFlow {tf.__version__} is installed. Either install that "
+        f"TensorFlow: pip install 'tensorflow=={release}.*'; or build sn_tf "
+        f"against the installed one: {_REBUILD}."
+    )
+
+
+def _check_nothing_allocated() -> None:
+    # TensorFlow ends the process when an allocator is registered after its
+    # first allocation.
+    if tf_context.context()._initialized:
+        raise RuntimeError(
+            "TensorFlow has already allocated memory in this process, so "
+            "sn_tf can no longer manage it. Import sn_tf before anything that "
+            "makes a tensor, a model or a variable: put `import sn_tf` right "
+            "after `import tensorflow`."
+        )

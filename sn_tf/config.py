@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Switching management on and off: for a thread, a block, a v1 session."""
+
+from __future__ import annotations
+
+import atexit
+import threading
+from contextlib import AbstractContextManager
+from types import TracebackType
+from typing import Any
+
+import tensorflow as tf
+
+from sn_tf.budget import Budget
+from sn_tf.reports import PlanReport
+from sn_tf.session import (
+    Activation,
+    Settings,
+    check_agreement,
+    latest_session,
+    open_session,
+)
+
+# Activations of `session_config`, which no thread owns.
+_v1_activations: list[Activation] = []
+_thread = threading.local()
+
+
+class _Scope:
+    """What `scope` returns; it may be entered again, also inside itself."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._entered: list[Activation] = []
+
+    def __enter__(self) -> None:
+        """Activates the settings for this thread."""
+        self._entered.append(_start(self._settings, of_thread=True))
+
+    def __exit__(
+        self,
+        error_type: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Puts the previous configuration back, whatever happened inside."""
+        activation = self._entered.pop()
+        try:
+            activation.__exit__(error_type, error, traceback)
+        finally:
+            activation.session.release()
+
+
+def scope(
+    budget: Budget | None = None, **options: Any
+) -> AbstractContextManager[None]:
+    """Context manager: trains the functions called inside within a budget.
+
+    For custom loops over a `tf.function` and for `train_on_batch`; nested
+    scopes must agree. Calls of functions by other threads are not planned,
+    but share the budget.
+
+    Args:
+        budget: See `enable`. Defaults to `$SN_TF_BUDGET`, else `"auto"`.
+        **options: See `enable`.
+
+    Returns:
+        A context manager without a value.
+
+    Raises:
+        ValueError: See `enable`.
+        InfeasibleBudgetError: On leaving, if no plan fits and the step was
+            stopped for it, before it wrote any weight.
+
+    Example:
+        >>> with sn_tf.scope("4GB"):
+        ...     for batch in dataset:
+        ...         train_step(batch)
+    """
+    return _Scope(Settings.of(budget=budget, **options))
+
+
+def enable(
+    budget: Budget | None = None,
+    *,
+    policy: str | None = None,
+    tiers: str | None = None,
+    swap_dir: str | None = None,
+    batch_size: int | None = None,
+    device: str | None = None,
+    report_dir: str | None = None,
+    **unknown: Any,
+) -> None:
+    """Trains whatever this thread calls within a budget, until `disable()`.
+
+    Applies to every `tf.function` (Keras' training step is one) that this
+    thread calls from now on; other threads share the budget, but their
+    functions are not planned. Calling it again with the same settings does
+    nothing.
+
+    Each argument that is not given is read from the environment variable
+    named with it.
+
+    Args:
+        budget: Most memory that TensorFlow may have allocated on the device:
+            weights, optimizer state, activations, gradients and workspaces.
+            Bytes; a string such as `"4GB"` (10^9 bytes each), `"800MiB"`
+            (2^20 bytes each) or `"60%"` (of the machine's memory, or of the
+            cgroup's limit); or `"auto"`: all that is available now. Defaults
+            to `$SN_TF_BUDGET`, else `"auto"`.
+        policy: `"auto"`, or `"liveness"`: fix the order of ops and move
+            nothing. Defaults to `$SN_TF_POLICY`, else `"auto"`.
+        tiers: Where buffers may be moved: `"auto"`, `"host"` or `"none"`
+            (recomputation only). Defaults to `$SN_TF_TIERS`, else `"auto"`.
+        swap_dir: Existing, writable folder for tiers of files; unused while
+            there is no such tier. Defaults to `$SN_TF_SWAP_DIR`, else None.
+        batch_size: Size for which to plan an unknown batch dimension, so that
+            the first step is planned already. Defaults to
+            `$SN_TF_BATCH_SIZE`, else None: the first step is measured and the
+            plan follows.
+        device: Device whose memory is managed. Defaults to `$SN_TF_DEVICE`,
+            else `"CPU:0"`.
+        report_dir: Folder that gets one JSON and one markdown file per planned
+            function, when plans change and at the end. Defaults to
+            `$SN_TF_REPORT_DIR`, else None.
+        **unknown: Refused.
+
+    Raises:
+        ValueError: If an argument is unknown or its value not accepted, if
+            more than the budget is in use already, or if other settings are
+            active.
+
+    Example:
+        >>> sn_tf.enable("4GB")
+        >>> for x, y in batches:
+        ...     model.train_on_batch(x, y)
+        >>> sn_tf.disable()
+    """
+    settings = Settings.of(
+        budget=budget,
+        policy=policy,
+        tiers=tiers,
+        swap_dir=swap_dir,
+        batch_size=batch_size,
+        device=device,
+        report_dir=report_dir,
+        **unknown,
+    )
+    if getattr(_thread, "enabled", None) is not None:
+        check_agreement(settings)
+        return
+    _thread.enabled = _start(settings, of_thread=True)
+
+
+def disable() -> None:
+    """Ends what `enable()` of this thread and `session_config()` started.
+
+    The configuration and the budget are then what they were before. Does
+    nothing where neither was called.
+    """
+    enabled = getattr(_thread, "enabled", None)
+    _thread.enabled = None
+    ending = [enabled] if enabled is not None else []
+    while _v1_activations:
+        ending.append(_v1_activations.pop())
+    for activation in ending:
+        activation.stop()
+        activation.session.release()
+
+
+def session_config(
+    budget: Budget | None = None,
+    *,
+    base: Any = None,
+    **options: Any,
+) -> Any:
+    """A configuration for `tf.compat.v1.Session` that plans for a budget.
+
+    A v1 session keeps its configuration, so a graph with an unknown batch
+    dimension needs `batch_size` to be planned. The budget of the arena holds
+    from this call until `disable()`.
+
+    Args:
+        budget: See `enable`. Defaults to `$SN_TF_BUDGET`, else `"auto"`.
+        base: `tf.compat.v1.ConfigProto` to extend; it is not changed.
+            Defaults to None: an empty one.
+        **options: See `enable`.
+
+    Returns:
+        A `tf.compat.v1.ConfigProto`.
+
+    Raises:
+        ValueError: See `enable`.
+
+    Example:
+        >>> config = sn_tf.session_config("4GB", batch_size=32)
+        >>> with tf.compat.v1.Session(config=config) as session:
+        ...     session.run(train_op, feed_dict={images: batch})
+        >>> sn_tf.disable()
+    """
+    config = tf.compat.v1.ConfigProto()
+    if base is not None:
+        config.CopyFrom(base)
+    activation = _start(Settings.of(budget=budget, **options), of_thread=False)
+    _v1_activations.append(activation)
+    activation.session.add_pass(config, generation=0)
+    return config
+
+
+def report() -> list[PlanReport]:
+    """Plans of the active session, or of the last one that was active.
+
+    Returns:
+        The latest report of each planned function, oldest first; an empty
+        list where nothing was planned.
+
+    Example:
+        >>> for plan in sn_tf.report():
+        ...     print(plan.summary())
+    """
+    session = latest_session()
+    return [] if session is None else session.reports()
+
+
+def _start(settings: Settings, *, of_thread: bool) -> Activation:
+    session = open_session(settings)
+    activation = Activation(session, of_thread=of_thread)
+    try:
+        activation.start()
+    except BaseException:
+        session.release()
+        raise
+    return activation
+
+
+# Reports are written also where a script ends without `disable()`.
+atexit.register(disable)

@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Options: from arguments and environment to what the pass is told."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sn_tf import _library
+from sn_tf.budget import parse_budget
+
+_POLICIES = ("auto", "liveness")
+_TIERS = ("auto", "host", "none")
+# What callers may pass, in the order of the documentation.
+_ARGUMENTS = (
+    "budget",
+    "policy",
+    "tiers",
+    "swap_dir",
+    "batch_size",
+    "device",
+    "report_dir",
+)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Options:
+    """Every option of the pass; grappler_pass/planner/options.h is its source.
+
+    Attributes:
+        budget_bytes: Most bytes that the device's arena may have in use.
+            Defaults to 0: no limit.
+        policy: `"auto"`, or `"liveness"`: fix the order of ops and move
+            nothing. Defaults to `"auto"`.
+        tiers: `"auto"`, `"host"`, or `"none"`. Defaults to `"auto"`.
+        swap_dir: Folder of the file tier. Defaults to `""`: none.
+        batch_size: What an unknown leading dimension of the step's inputs is
+            planned as. Defaults to 0: unknown until a step was observed.
+        device: Device whose memory is planned. Defaults to `"CPU:0"`.
+        report_dir: Folder for reports. Defaults to `""`: none.
+        min_buffer_bytes: Smaller buffers stay where they are. Defaults to
+            65536.
+        link_bandwidth_bytes_per_s: Bandwidth of the link to the host tier,
+            each direction. Defaults to 6 GB/s.
+        session: Number that joins the graphs of one activation. Defaults to
+            0: none.
+        generation: Which of the session's plans is wanted. Defaults to 0.
+    """
+
+    budget_bytes: int = 0
+    policy: str = "auto"
+    tiers: str = "auto"
+    swap_dir: str = ""
+    batch_size: int = 0
+    device: str = "CPU:0"
+    report_dir: str = ""
+    min_buffer_bytes: int = 64 * 1024
+    link_bandwidth_bytes_per_s: int = 6_000_000_000
+    session: int = 0
+    generation: int = 0
+
+    def to_parameters(self) -> dict[str, str]:
+        """The options as strings, the form in which they travel to the pass."""
+        return {
+            name: str(value)
+            for name, value in dataclasses.asdict(self).items()
+            if value != ""
+        }
+
+
+def make_options(arguments: Mapping[str, Any]) -> Options:
+    """Checks what a caller passed, completed by `SN_TF_*` and the defaults.
+
+    Args:
+        arguments: Any of budget, policy, tiers, swap_dir, batch_size, device
+            and report_dir; one that is None counts as not given.
+
+    Returns:
+        The options, checked.
+
+    Raises:
+        ValueError: If an argument is unknown or its value is not accepted.
+    """
+    unknown = [name for name in arguments if name not in _ARGUMENTS]
+    if unknown:
+        raise ValueError(
+            f"Unknown option `{unknown[0]}`. Received: {unknown[0]}="
+            f"{arguments[unknown[0]]!r}. Expected one of: "
+            f"{', '.join(_ARGUMENTS)}."
+        )
+    given = {name: _value_of(name, arguments) for name in _ARGUMENTS}
+    device = _check_device(given["device"])
+    options = Options(
+        budget_bytes=parse_budget(
+            "auto" if given["budget"] is None else given["budget"],
+            in_use_bytes=_library.library().stats(device)["in_use_bytes"],
+        ),
+        policy=_check_choice("policy", given["policy"], _POLICIES),
+        tiers=_check_choice("tiers", given["tiers"], _TIERS),
+        swap_dir=_check_swap_dir(given["swap_dir"]),
+        batch_size=_check_batch_size(given["batch_size"]),
+        device=device,
+        report_dir=_check_report_dir(given["report_dir"]),
+    )
+    _library.library().check_options(options.to_parameters())
+    return options
+
+
+def _value_of(name: str, arguments: Mapping[str, Any]) -> Any:
+    """Argument before environment; None where neither is given."""
+    value = arguments.get(name)
+    if value is None:
+        value = os.environ.get(f"SN_TF_{name.upper()}") or None
+    return value
+
+
+def _invalid(name: str, received: object, expected: str) -> ValueError:
+    return ValueError(
+        f"Invalid value for argument `{name}`. Received: {name}="
+        f"{received!r}. Expected {expected}."
+    )
+
+
+def _check_choice(name: str, value: object, accepted: tuple[str, ...]) -> str:
+    if value is None:
+        return accepted[0]
+    if isinstance(value, str) and value in accepted:
+        return value
+    choices = ", ".join(repr(choice) for choice in accepted)
+    raise _invalid(name, value, f"one of: {choices}")
+
+
+def _check_batch_size(value: object) -> int:
+    if value is None:
+        return 0
+    try:
+        # Environment variables are strings; no other string is accepted.
+        size = int(value) if isinstance(value, (int, str)) else 0
+    except ValueError:
+        size = 0
+    if size <= 0 or isinstance(value, bool):
+        raise _invalid("batch_size", value, "a positive whole number")
+    return size
+
+
+def _check_device(value: object) -> str:
+    if value is None:
+        return "CPU:0"
+    expected = "'CPU:0'"
+    if not isinstance(value, str):
+        raise _invalid("device", value, expected)
+    name = value.upper().removeprefix("/").removeprefix("DEVICE:")
+    if name == "CPU:0":
+        return name
+    devices = _library.physical_devices()
+    if name not in devices:
+        raise _invalid(
+            "device",
+            value,
+            f"{expected}: this machine has no {value} (it has: "
+            f"{', '.join(devices)})",
+        )
+    raise _invalid(
+        "device",
+        value,
+        f"{expected}: the memory of {value} is not managed by this version",
+    )
+
+
+def _check_swap_dir(value: object) -> str:
+    if value is None:
+        return ""
+    expected = "an existing folder that this process may write to"
+    if not isinstance(value, (str, os.PathLike)):
+        raise _invalid("swap_dir", value, expected)
+    path = os.path.abspath(os.fspath(value))
+    if not os.path.isdir(path) or not os.access(path, os.W_OK | os.X_OK):
+        raise _invalid("swap_dir", value, expected)
+    return str(path)
+
+
+def _check_report_dir(value: object) -> str:
+    if value is None:
+        return ""
+    expected = "a folder, made where it does not exist"
+    if not isinstance(value, (str, os.PathLike)):
+        raise _invalid("report_dir", value, expected)
+    path = Path(value).absolute()
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _invalid("report_dir", value, f"{expected} ({error})") from error
+    return str(path)

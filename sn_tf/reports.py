@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What was planned and what was measured, as plain data."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from sn_tf import _library
+from sn_tf.budget import format_bytes
+
+
+@dataclasses.dataclass(frozen=True)
+class MemoryStats:
+    """Memory of one device, in bytes, and transfers since the process began.
+
+    Attributes:
+        in_use_bytes: Allocated now.
+        peak_bytes: Most that was allocated since `reset_peak()`.
+        resident_bytes: What was allocated when the last observed step began:
+            weights, optimizer state, constants.
+        budget_bytes: The hard limit; 0 where there is none.
+        high_water_bytes: End of the highest allocation since `reset_peak()`.
+        largest_free_bytes: Size of the largest free chunk.
+        allocations: Allocations made since the process began.
+        fragmentation: `high_water_bytes / peak_bytes`.
+        swapped_out_bytes: Copied out of the device.
+        swapped_in_bytes: Copied back.
+        host_tier_in_use_bytes: Stored on the host tier now.
+        evictions: Buffers moved out under memory pressure.
+        stall_seconds: Time that allocations waited for copies.
+    """
+
+    in_use_bytes: int
+    peak_bytes: int
+    resident_bytes: int
+    budget_bytes: int
+    high_water_bytes: int
+    largest_free_bytes: int
+    allocations: int
+    fragmentation: float
+    swapped_out_bytes: int
+    swapped_in_bytes: int
+    host_tier_in_use_bytes: int
+    evictions: int
+    stall_seconds: float
+
+
+@dataclasses.dataclass(frozen=True)
+class PlanAction:
+    """One thing that a plan does to one buffer.
+
+    Attributes:
+        action: `"swap"` or `"recompute"`.
+        buffer: Name of the buffer.
+        bytes: Its size.
+        from_op: Op after whose use the buffer leaves the device.
+        to_op: Op for whose use it is back.
+    """
+
+    action: str
+    buffer: str
+    bytes: int
+    from_op: str
+    to_op: str
+
+
+@dataclasses.dataclass(frozen=True)
+class PlanReport:
+    """The plan of one function.
+
+    Attributes:
+        function: Name of the function.
+        feasible: Whether the plan keeps the budget.
+        policy: Policy that planned it.
+        budget_bytes: Budget that it was planned for.
+        stock_peak_bytes: Peak without the plan, as estimated.
+        planned_peak_bytes: Peak with it.
+        floor_bytes: Resident bytes plus the largest single op: no plan of
+            whole tensors goes below.
+        resident_bytes: What outlives a step.
+        min_budget_bytes: Smallest budget for which a plan exists.
+        limiting_op: Op that sets it.
+        added_seconds: Time that the plan adds to a step, as estimated.
+        step_seconds: Time of a step without the plan, as estimated.
+        costs: `"estimated"` or `"measured"`: where sizes and times are from.
+        generation: 0 for the first plan; grows as plans get better costs.
+        swapped_bytes: Bytes moved out in each step.
+        swapped_buffers: Buffers moved out in each step.
+        recomputed_ops: Ops run once more in each step.
+        plan_seconds: Time that planning took.
+        reason: Why nothing was changed, or what was left alone; else empty.
+        actions: Everything that the plan does, in the order of execution.
+    """
+
+    function: str
+    feasible: bool
+    policy: str
+    budget_bytes: int
+    stock_peak_bytes: int
+    planned_peak_bytes: int
+    floor_bytes: int
+    resident_bytes: int
+    min_budget_bytes: int
+    limiting_op: str
+    added_seconds: float
+    step_seconds: float
+    costs: str
+    generation: int
+    swapped_bytes: int
+    swapped_buffers: int
+    recomputed_ops: int
+    plan_seconds: float
+    reason: str
+    actions: tuple[PlanAction, ...]
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> PlanReport:
+        """Builds a report from the object that `to_json()` writes."""
+        fields = {
+            field.name: values[field.name] for field in dataclasses.fields(cls)
+        }
+        fields["actions"] = tuple(
+            PlanAction(**action) for action in values["actions"]
+        )
+        return cls(**fields)
+
+    @property
+    def slowdown(self) -> float:
+        """Expected part by which a step gets slower: 0.1 is 10% slower."""
+        if self.step_seconds <= 0:
+            return 0.0
+        return self.added_seconds / self.step_seconds
+
+    @property
+    def is_known(self) -> bool:
+        """Whether sizes were known, so that there is a plan to tell of."""
+        return self.stock_peak_bytes > 0
+
+    def summary(self) -> str:
+        """One line: budget, peaks, expected slowdown, and what moves."""
+        if not self.feasible:
+            return (
+                f"budget {format_bytes(self.budget_bytes)} is infeasible: at "
+                f"least {format_bytes(self.min_budget_bytes)} is needed, by "
+                f"op {self.limiting_op}"
+            )
+        text = (
+            f"budget {format_bytes(self.budget_bytes)}, stock peak "
+            f"{format_bytes(self.stock_peak_bytes)}, planned peak "
+            f"{format_bytes(self.planned_peak_bytes)}, expected slowdown "
+            f"{self.slowdown:.1%}; swaps {self.swapped_buffers} buffers "
+            f"({format_bytes(self.swapped_bytes)}), recomputes "
+            f"{self.recomputed_ops} ops ({self.costs} costs)"
+        )
+        return f"{text}; {self.reason}" if self.reason else text
+
+    def to_json(self) -> str:
+        """The report as a JSON object with the fields of this class."""
+        return json.dumps(dataclasses.asdict(self), indent=2)
+
+    def to_markdown(self) -> str:
+        """The report as a markdown section: numbers, then the actions."""
+        rows = [
+            ("feasible", "yes" if self.feasible else "no"),
+            ("policy", self.policy),
+            ("budget", format_bytes(self.budget_bytes)),
+            ("stock peak", format_bytes(self.stock_peak_bytes)),
+            ("planned peak", format_bytes(self.planned_peak_bytes)),
+            ("floor", format_bytes(self.floor_bytes)),
+            ("resident", format_bytes(self.resident_bytes)),
+            ("smallest budget", format_bytes(self.min_budget_bytes)),
+            ("op that sets it", f"`{self.limiting_op}`"),
+            ("added time", f"{self.added_seconds:.3f} s"),
+            ("expected slowdown", f"{self.slowdown:.1%}"),
+            ("costs", self.costs),
+            ("generation", str(self.generation)),
+            ("swapped", format_bytes(self.swapped_bytes)),
+            ("swapped buffers", str(self.swapped_buffers)),
+            ("recomputed ops", str(self.recomputed_ops)),
+            ("planning time", f"{self.plan_seconds:.3f} s"),
+            ("remark", self.reason or "none"),
+        ]
+        lines = [f"## Memory plan of `{self.function}`", ""]
+        lines += _table(("what", "value"), rows)
+        if self.actions:
+            lines += ["", "### Actions", ""]
+            lines += _table(
+                ("action", "buffer", "size", "from", "to"),
+                (
+                    (
+                        action.action,
+                        f"`{action.buffer}`",
+                        format_bytes(action.bytes),
+                        f"`{action.from_op}`",
+                        f"`{action.to_op}`",
+                    )
+                    for action in self.actions
+                ),
+            )
+        return "\n".join(lines) + "\n"
+
+
+def stats(device: str | None = None) -> MemoryStats:
+    """Memory statistics of a device, with or without a budget.
+
+    Args:
+        device: Device name. Defaults to `"CPU:0"`.
+
+    Returns:
+        The statistics now.
+
+    Raises:
+        ValueError: If sn_tf does not manage the memory of `device`.
+
+    Example:
+        >>> sn_tf.reset_peak()
+        >>> model.train_on_batch(x, y)
+        >>> sn_tf.stats().peak_bytes
+    """
+    values = _library.library().stats(device or "CPU:0")
+    return MemoryStats(
+        **{f.name: values[f.name] for f in dataclasses.fields(MemoryStats)}
+    )
+
+
+def reset_peak(device: str | None = None) -> None:
+    """Restarts `peak_bytes` and `high_water_bytes` at what is in use now.
+
+    Args:
+        device: Device name. Defaults to `"CPU:0"`.
+    """
+    _library.library().reset_peak(device or "CPU:0")
+
+
+def write_reports(reports: Iterable[PlanReport], folder: str) -> None:
+    """Writes each report as `<function>.json` and `<function>.md`."""
+    for report in reports:
+        stem = re.sub(r"[^A-Za-z0-9_.-]", "_", report.function)
+        path = Path(folder) / stem
+        path.with_name(f"{stem}.json").write_text(report.to_json() + "\n")
+        path.with_name(f"{stem}.md").write_text(report.to_markdown())
+
+
+def _table(
+    header: tuple[str, ...], rows: Iterable[tuple[str, ...]]
+) -> list[str]:
+    lines = [header, ("---",) * len(header), *rows]
+    return [f"| {' | '.join(line)} |" for line in lines]

@@ -1,0 +1,298 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sessions and their activation: what is switched, and how it is put back.
+
+Two things are switched. The arena's budget is of the whole process; the graph
+pass is of the thread, through TensorFlow's function-call options. Whatever is
+active at one time must therefore agree on its settings.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import threading
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import Any
+
+import tensorflow as tf
+
+from sn_tf import _library
+from sn_tf.errors import INFEASIBLE_MARKER, InfeasibleBudgetError
+from sn_tf.options import Options, make_options
+from sn_tf.reports import PlanReport, write_reports
+
+# The pass's name in the library: cc/ops/names.h.
+_PASS_NAME = "SuperNeurons"
+
+_logger = logging.getLogger("sn_tf")
+_lock = threading.RLock()
+# One entry per activation, oldest first; all agree.
+_active: list[Session] = []
+# The session that `sn_tf.report()` tells of.
+_latest: Session | None = None
+
+
+class Session:
+    """The graphs planned under one set of settings, and their reports.
+
+    Users take a session with `open_session` and give it back with `release`;
+    the last one out closes it.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        """Makes a session with one user."""
+        self.settings = settings
+        self._library = _library.library()
+        self._number = self._library.create_session()
+        self._users = 1
+        self._closed_reports: list[PlanReport] | None = None
+        # The last answer of `serialized_config`, after what it was for.
+        self._config: tuple[int, bytes, bytes] | None = None
+        # Keys of the infeasible plans that were raised.
+        self._raised: set[tuple[str, int]] = set()
+
+    def retain(self) -> None:
+        """Adds a user."""
+        with _lock:
+            self._users += 1
+
+    def release(self) -> None:
+        """Takes a user away, and closes the session after the last one."""
+        with _lock:
+            self._users -= 1
+            if self._users > 0:
+                return
+            self._closed_reports = self.reports()
+            self._write_reports()
+            self._library.destroy_session(self._number)
+
+    def reports(self) -> list[PlanReport]:
+        """The latest report of each function, oldest first."""
+        if self._closed_reports is not None:
+            return self._closed_reports
+        return [
+            PlanReport.from_dict(values)
+            for values in self._library.reports(self._number)
+        ]
+
+    def serialized_config(self, unmanaged: bytes) -> bytes:
+        """`unmanaged` with the pass, set to the session's newest generation.
+
+        Raises:
+            InfeasibleBudgetError: If a plan was found infeasible meanwhile.
+        """
+        generation = self._library.generation(self._number)
+        known = self._config
+        if known is not None and known[:2] == (generation, unmanaged):
+            return known[2]
+        config = tf.compat.v1.ConfigProto.FromString(unmanaged)
+        self.add_pass(config, generation)
+        managed: bytes = config.SerializeToString(deterministic=True)
+        self._config = (generation, unmanaged, managed)
+        if generation > 0:
+            self._write_reports()
+            self._raise_infeasible()
+        return managed
+
+    def add_pass(self, config: Any, generation: int) -> None:
+        """Adds the pass to `config`, a ConfigProto, in place."""
+        options = dataclasses.replace(
+            self.settings.options, session=self._number, generation=generation
+        )
+        rewrite = config.graph_options.rewrite_options
+        # The pass plans in the last iteration, when the graph is final.
+        rewrite.meta_optimizer_iterations = rewrite.TWO
+        custom = rewrite.custom_optimizers.add(name=_PASS_NAME)
+        for name, value in options.to_parameters().items():
+            custom.parameter_map[name].s = value.encode()
+
+    def translate(
+        self, error: BaseException | None
+    ) -> InfeasibleBudgetError | None:
+        """The error to raise instead, where a step failed as infeasible."""
+        if not isinstance(
+            error, tf.errors.OpError
+        ) or INFEASIBLE_MARKER not in str(error):
+            return None
+        infeasible = [plan for plan in self.reports() if not plan.feasible]
+        return self._error_of(infeasible[-1]) if infeasible else None
+
+    def _raise_infeasible(self) -> None:
+        """Raises for an infeasible plan, once: a caller may shrink the step."""
+        for plan in self.reports():
+            if not plan.feasible and _key(plan) not in self._raised:
+                raise self._error_of(plan)
+
+    def _error_of(self, plan: PlanReport) -> InfeasibleBudgetError:
+        self._raised.add(_key(plan))
+        return InfeasibleBudgetError(
+            budget_bytes=plan.budget_bytes,
+            min_budget_bytes=plan.min_budget_bytes,
+            limiting_op=plan.limiting_op,
+        )
+
+    def _write_reports(self) -> None:
+        if self.settings.options.report_dir:
+            write_reports(self.reports(), self.settings.options.report_dir)
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """What a caller asked for, and the options that it came to."""
+
+    requested: Mapping[str, Any]
+    options: Options
+
+    @classmethod
+    def of(cls, **arguments: Any) -> Settings:
+        """Checks the arguments; raises ValueError as `enable` documents."""
+        return cls(
+            {name: arg for name, arg in arguments.items() if arg is not None},
+            make_options(arguments),
+        )
+
+    def agrees_with(self, other: Settings) -> bool:
+        """Whether both ask for the same; two "auto" budgets do."""
+        return (
+            self.options == other.options or self.requested == other.requested
+        )
+
+    def __str__(self) -> str:
+        """The options that are not at their defaults, and the budget."""
+        default = Options()
+        return ", ".join(
+            f"{name}={value!r}"
+            for name, value in dataclasses.asdict(self.options).items()
+            if name == "budget_bytes" or value != getattr(default, name)
+        )
+
+
+def open_session(settings: Settings) -> Session:
+    """The active session, or a new one where none is active.
+
+    Raises:
+        ValueError: If what is active disagrees with `settings`.
+    """
+    global _latest
+    with _lock:
+        check_agreement(settings)
+        if _active:
+            session = _active[-1]
+            session.retain()
+        else:
+            session = Session(settings)
+        _latest = session
+        return session
+
+
+class Activation:
+    """Makes a session's settings those of this thread, and undoes it.
+
+    Context manager; also usable by its `start` and `stop`.
+    """
+
+    # The arena's budget before the first of the activations.
+    _budget_before = 0
+
+    def __init__(self, session: Session, *, of_thread: bool = True) -> None:
+        """Prepares; nothing is active yet.
+
+        Args:
+            session: Session to activate; the caller keeps it open.
+            of_thread: Whether this thread's function calls go through the
+                pass. Defaults to True.
+        """
+        self.session = session
+        self._of_thread = of_thread
+        self._restore: Callable[[], None] | None = None
+
+    def start(self) -> None:
+        """Sets the arena's budget and the thread's options.
+
+        Raises:
+            ValueError: If more than the budget is in use already, or if what
+                is active disagrees.
+        """
+        with _lock:
+            check_agreement(self.session.settings)
+            if not _active:
+                Activation._budget_before = _set_budget(self.session)
+            _active.append(self.session)
+        if self._of_thread:
+            self._restore = _library.install_call_options(
+                self.session.serialized_config
+            )
+
+    def stop(self) -> None:
+        """Puts back what `start` found. To be called by the same thread."""
+        if self._restore is not None:
+            self._restore()
+        with _lock:
+            _active.remove(self.session)
+            if not _active:
+                _restore_budget(self.session, Activation._budget_before)
+
+    def __enter__(self) -> Activation:
+        """Calls `start`."""
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        error_type: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Calls `stop`, and names the cause where that was the budget."""
+        self.stop()
+        infeasible = self.session.translate(error)
+        if infeasible is not None:
+            raise infeasible from error
+
+
+def latest_session() -> Session | None:
+    """The session opened last, open or not; None before the first."""
+    return _latest
+
+
+def check_agreement(settings: Settings) -> None:
+    """Raises ValueError where what is active disagrees with `settings`."""
+    with _lock:
+        for session in _active:
+            if not session.settings.agrees_with(settings):
+                raise ValueError(
+                    "Two settings of sn_tf cannot be active at once, and these "
+                    f"disagree: {session.settings} (active), {settings} "
+                    "(requested). Leave the active scope, or call "
+                    "sn_tf.disable(), before you ask for other settings."
+                )
+
+
+def _key(plan: PlanReport) -> tuple[str, int]:
+    return plan.function, plan.generation
+
+
+def _set_budget(session: Session) -> int:
+    """Sets the arena's budget to the session's and returns the previous one."""
+    library = _library.library()
+    options = session.settings.options
+    now = library.stats(options.device)
+    if now["in_use_bytes"] > options.budget_bytes:
+        raise ValueError(
+            f"The budget of {options.budget_bytes} bytes is below the "
+            f"{now['in_use_bytes']} bytes that TensorFlow has in use on "
+            f"{options.device} already (weights, optimizer state, data). "
+            "Raise the budget above that, or free tensors first."
+        )
+    library.set_budget(options.device, options.budget_bytes)
+    return int(now["budget_bytes"])
+
+
+def _restore_budget(session: Session, budget_bytes: int) -> None:
+    try:
+        _library.library().set_budget(
+            session.settings.options.device, budget_bytes
+        )
+    except ValueError as error:
+        _logger.warning("The previous budget could not be set: %s", error)
