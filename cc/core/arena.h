@@ -2,14 +2,24 @@
 //
 // Best-fit allocation with coalescing over a range of offsets. It touches no
 // memory, so the runtime allocator, the tiers and the planner's simulation
-// share it. Not thread-safe.
+// share it. Not thread-safe. Copies are independent.
+//
+// Model:
+// - Chunks cover [0, capacity) without gap or overlap, linked by address.
+// - A chunk is in use, free, or held. Adjacent free chunks are always merged.
+// - Free chunks are in the free index, chunks in use in the offset table.
+// - Allocation takes the low end of the smallest free chunk that fits, and the
+//   lowest of that size; so offsets follow from the calls alone.
 #ifndef SN_TF_CC_CORE_ARENA_H_
 #define SN_TF_CC_CORE_ARENA_H_
 
+#include <cstddef>
 #include <cstdint>
-#include <map>
-#include <set>
-#include <utility>
+#include <vector>
+
+#include "cc/core/chunk.h"
+#include "cc/core/free_index.h"
+#include "cc/core/offset_table.h"
 
 namespace sn_tf {
 
@@ -18,7 +28,7 @@ struct ArenaStats {
   int64_t peak_bytes = 0;        // Largest in_use_bytes since ResetPeak.
   int64_t high_water_bytes = 0;  // Largest end offset since ResetPeak.
   int64_t largest_free_bytes = 0;
-  int64_t allocations = 0;       // Successful Allocate calls, ever.
+  int64_t allocations = 0;  // Successful Allocate calls, ever.
 
   // high_water_bytes / peak_bytes; 1 when nothing was allocated.
   double fragmentation() const;
@@ -28,6 +38,13 @@ class Arena {
  public:
   static constexpr int64_t kNoOffset = -1;
 
+  // A free chunk; good for Hold until the next call that changes the arena.
+  struct FreeRange {
+    int64_t offset = 0;
+    int64_t bytes = 0;
+    ChunkIndex chunk = kNoChunk;
+  };
+
   // Offsets in [0, capacity_bytes), multiples of `alignment_bytes` (a power of
   // two); sizes are rounded up to it.
   explicit Arena(int64_t capacity_bytes, int64_t alignment_bytes = 64);
@@ -36,13 +53,33 @@ class Arena {
   // large enough. Zero bytes take one alignment unit.
   int64_t Allocate(int64_t bytes);
 
-  // Frees what Allocate returned at `offset`.
-  void Free(int64_t offset);
+  // The same at a multiple of `alignment_bytes`, a power of two.
+  int64_t Allocate(int64_t bytes, int64_t alignment_bytes);
 
-  // Rounded size of the allocation at `offset`.
+  // Frees what Allocate returned at `offset`, and returns its rounded size.
+  // Ends the process where nothing is allocated there: memory that two owners
+  // believe to be theirs cannot be repaired.
+  int64_t Free(int64_t offset);
+
+  // Rounded size of the allocation at `offset`; 0 where there is none.
   int64_t SizeOf(int64_t offset) const;
 
+  // The size an allocation of `bytes` takes.
+  int64_t RoundUp(int64_t bytes) const;
+
+  // Free chunks of at least `min_bytes`, smallest first.
+  std::vector<FreeRange> FreeRanges(int64_t min_bytes) const;
+
+  // Hold takes a free chunk out of reach of Allocate without its counting as
+  // in use; Release makes it free again. For work on free memory during which
+  // the arena goes on serving.
+  void Hold(const FreeRange& range);
+  void Release(const FreeRange& range);
+
   ArenaStats stats() const;
+  int64_t in_use_bytes() const { return in_use_bytes_; }
+
+  // Peak and high-water mark restart at what is in use.
   void ResetPeak();
   int64_t capacity_bytes() const { return capacity_bytes_; }
 
@@ -50,8 +87,22 @@ class Arena {
   bool IsValid() const;
 
  private:
+  int64_t Place(ChunkIndex chunk, int64_t bytes, int64_t padding);
+  // Cuts `chunk` after `bytes` and returns the second part, in no index.
+  ChunkIndex Split(ChunkIndex chunk, int64_t bytes);
+  void Merge(ChunkIndex chunk, ChunkIndex next);
+  void MakeFree(ChunkIndex chunk);
+
   int64_t capacity_bytes_;
   int64_t alignment_bytes_;
+  int64_t in_use_bytes_ = 0;
+  int64_t peak_bytes_ = 0;
+  int64_t high_water_bytes_ = 0;
+  int64_t allocations_ = 0;
+  ChunkIndex last_ = kNoChunk;  // The chunk that ends at the capacity.
+  ChunkPool pool_;
+  FreeIndex free_;
+  OffsetTable in_use_;
 };
 
 }  // namespace sn_tf
