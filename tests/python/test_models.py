@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every network of models/ builds, has its shapes, and trains a step."""
+
+import inspect
+
+import keras
+import numpy as np
+import pytest
+
+import models
+from models import recipe
+
+_OWN = ("mlp", "resnet", "resnet_imagenet", "transformer", "unet", "vgg")
+_APPLICATIONS = sorted(set(models.NAMES) - set(_OWN))
+
+
+def _build_small(name):
+    options = {
+        "resnet": {"depth": 11},
+        "transformer": {"depth": 1},
+        "unet": {"filters": 4},
+        "vgg": {"width": 0.25},
+    }
+    return models.build(name, image=32, classes=7, **options.get(name, {}))
+
+
+@pytest.mark.parametrize("name", [*_OWN, "mobilenetv2"])
+def test_trains_a_step(name):
+    keras.utils.set_random_seed(0)
+    model = recipe.compile_model(_build_small(name), name, "momentum")
+    x = np.random.default_rng(0).random((2, 32, 32, 3), np.float32)
+    denoising = models.entry(name).task == models.DENOISING
+    before = [weight.numpy() for weight in model.trainable_variables]
+    loss = model.train_on_batch(x, x if denoising else np.array([1, 5]))
+    assert np.all(np.isfinite(loss))
+    after = [weight.numpy() for weight in model.trainable_variables]
+    changed = sum(
+        not np.array_equal(a, b) for a, b in zip(before, after, strict=True)
+    )
+    assert changed > len(before) / 2
+
+
+@pytest.mark.parametrize("name", models.NAMES)
+def test_output_shape(name):
+    side = 80 if name in _APPLICATIONS else 32
+    model = models.build(name, image=side, classes=7)
+    denoising = models.entry(name).task == models.DENOISING
+    assert model.output_shape == (
+        (None, side, side, 3) if denoising else (None, 7)
+    )
+
+
+@pytest.mark.parametrize("name", _OWN)
+def test_the_seed_decides_the_weights(name):
+    weights = []
+    for seed in (3, 3, 4):
+        keras.utils.set_random_seed(seed)
+        built = _build_small(name).get_weights()
+        weights.append(np.concatenate([weight.ravel() for weight in built]))
+    np.testing.assert_array_equal(weights[0], weights[1])
+    assert not np.array_equal(weights[0], weights[2])
+
+
+def test_the_imagenet_resnet_is_the_published_one():
+    ours = models.build("resnet_imagenet", image=64, classes=1000)
+    # keras.applications' has a bias in each of its 53 convolutions.
+    theirs = models.build("resnet50", image=64, classes=1000)
+    biases = sum(
+        layer.bias.shape[0]
+        for layer in theirs.layers
+        if isinstance(layer, keras.layers.Conv2D)
+    )
+    assert ours.count_params() == theirs.count_params() - biases
+
+
+@pytest.mark.parametrize("depth", [11, 20, 47])
+def test_the_cifar_resnet_has_the_depth_asked_for(depth):
+    model = models.build("resnet", image=8, classes=10, depth=depth)
+    projections = 3  # One per stage, not counted as depth.
+    weighted = [
+        layer
+        for layer in model.layers
+        if isinstance(layer, keras.layers.Conv2D | keras.layers.Dense)
+    ]
+    assert len(weighted) - projections == depth
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("alexnet", {}, "name='alexnet'.*resnet50"),
+        ("mlp", {"patch": 3}, "no option patch.*depth, width"),
+        ("resnet", {"depth": 50}, "depth=50.*nearest is 47"),
+        ("resnet_imagenet", {"depth": 34}, "depth=34.*50, 101 or 152"),
+        ("vgg", {"depth": 12}, "depth=12"),
+        ("vgg", {"image": 16}, "image=16"),
+        ("unet", {"image": 40}, "image=40.*multiple of 16"),
+        ("transformer", {"image": 30}, "image=30, patch=8"),
+        ("transformer", {"width": 64, "heads": 3}, "width=64, heads=3"),
+    ],
+)
+def test_bad_options_say_what_was_received(name, options, message):
+    with pytest.raises(ValueError, match=message):
+        models.build(name, **options)
+
+
+def test_every_builder_takes_options_by_keyword_only():
+    for name in models.NAMES:
+        module, function = models.entry(name).builder.split(":")
+        builder = getattr(
+            __import__(f"models.{module}", fromlist=[function]), function
+        )
+        kinds = {
+            parameter.kind
+            for parameter in inspect.signature(builder).parameters.values()
+        }
+        assert kinds == {inspect.Parameter.KEYWORD_ONLY}, name
+
+
+@pytest.mark.parametrize("name", recipe.OPTIMIZERS)
+def test_optimizers(name):
+    optimizer = recipe.make_optimizer(name, learning_rate=0.25)
+    assert float(optimizer.learning_rate) == 0.25
+
+
+def test_an_unknown_optimizer_is_refused():
+    with pytest.raises(ValueError, match="name='lion'.*sgd, momentum, adam"):
+        recipe.make_optimizer("lion")
