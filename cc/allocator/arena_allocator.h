@@ -1,43 +1,127 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// TensorFlow's CPU allocator over cc/core/arena (contract sketch).
+// A TensorFlow allocator over cc/core/arena: a hard budget, a pressure
+// callback, statistics, and a trace.
+//
+// Model:
+// - Memory comes from one reserved address range. A block's address is the
+//   range's base plus the arena's offset.
+// - In-use bytes never pass the budget. An allocation that would pass it asks
+//   the pressure callback for room and tries again; when nobody can make room
+//   it returns nullptr, which TensorFlow reports as ResourceExhausted with the
+//   op's name.
+// - Freed pages stay resident, ready for the next step, as long as what is
+//   resident stays within the warm limit: the budget or, without one, the
+//   recent peak and a quarter. What is beyond goes back to the system.
+// Thread-safe; one lock, held for tens of nanoseconds.
 #ifndef SN_TF_CC_ALLOCATOR_ARENA_ALLOCATOR_H_
 #define SN_TF_CC_ALLOCATOR_ARENA_ALLOCATOR_H_
 
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "cc/allocator/allocation_trace.h"
+#include "cc/allocator/resident_pages.h"
+#include "cc/core/address_range.h"
+#include "cc/core/arena.h"
 #include "xla/tsl/framework/allocator.h"
 
 namespace sn_tf {
 
-struct AllocationEvent {
-  enum class Region { kOutput, kTemp, kPersistent, kOther };
-  int64_t time_ns = 0;   // Monotonic clock.
-  int64_t step_id = 0;
-  uint64_t id = 0;       // Pairs an allocation with its release.
-  int64_t bytes = 0;     // As requested, rounded up to the alignment.
-  bool is_free = false;
-  Region region = Region::kOther;
-  std::string op;        // Empty where no op was running.
-  int32_t dtype = 0;     // tensorflow::DataType.
-  std::string shape;     // "[32,56,56,64]"; empty where unknown.
+struct ArenaAllocatorStats {
+  ArenaStats arena;
+  int64_t budget_bytes = 0;         // 0: none.
+  int64_t resident_bytes = 0;       // In use when the last observed step began;
+                                    // in use now when none has.
+  int64_t committed_bytes = 0;      // Pages that the system has given us.
+  int64_t largest_alloc_bytes = 0;  // Since the last ClearStats.
 };
 
 class ArenaAllocator : public tsl::Allocator {
  public:
   // Asked, without any lock held, to make room for `bytes_needed` more bytes.
-  // Returns true if it is worth trying again.
+  // Returns true if it is worth trying again. May be asked by several threads
+  // at once, and may itself free and allocate.
   using PressureCallback = std::function<bool(int64_t bytes_needed)>;
 
-  // Empty string, or why the budget was refused (more is in use).
+  // Reserves up to `range_bytes` of addresses; it takes no memory.
+  ArenaAllocator(std::string name, int64_t range_bytes);
+
+  // Bounds the bytes in use; 0 lifts the bound. Returns an empty string, or
+  // why the budget was refused (more is in use).
   std::string SetBudget(int64_t bytes);
   void SetPressureCallback(PressureCallback callback);
 
+  // Tells that a step begins: what is in use now outlives steps.
+  void MarkStepBegin();
+
+  // Gives every free page back to the system now. Returns how many bytes.
+  int64_t ReleaseFreePages();
+
+  // Between StartTrace and StopTrace every allocation and release is recorded,
+  // in the order in which they happened. Releases of blocks allocated before
+  // StartTrace are left out. Ids are not reused by later traces. StartTrace
+  // drops what a trace that nobody stopped has recorded.
   void StartTrace();
   std::vector<AllocationEvent> StopTrace();
+
+  ArenaAllocatorStats stats() const;
+  void ResetPeak();
+
+  // tsl::Allocator.
+  std::string Name() override { return name_; }
+  void* AllocateRaw(size_t alignment, size_t num_bytes) override;
+  void* AllocateRaw(size_t alignment, size_t num_bytes,
+                    const tsl::AllocationAttributes& attributes) override;
+  void DeallocateRaw(void* ptr) override;
+  bool TracksAllocationSizes() const override { return true; }
+  size_t RequestedSize(const void* ptr) const override;
+  size_t AllocatedSize(const void* ptr) const override;
+  std::optional<tsl::AllocatorStats> GetStats() override;
+  bool ClearStats() override;
+  tsl::AllocatorMemoryType GetMemoryType() const override {
+    return tsl::AllocatorMemoryType::kHostPageable;
+  }
+
+ private:
+  enum class Outcome { kDone, kOverBudget, kNoAddresses };
+
+  void* Allocate(size_t alignment, size_t num_bytes, bool may_wait);
+  Outcome TryAllocate(int64_t bytes, int64_t alignment, void** block)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // Asks for room until the allocation succeeds or nobody can make any.
+  Outcome AllocateUnderPressure(int64_t bytes, int64_t alignment, void** block)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  void LogFailure(Outcome outcome, int64_t bytes) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Ends the process where `ptr` is none of ours.
+  int64_t OffsetOf(const void* ptr) const;
+  void DecommitToWarmLimit() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Gives pages of free chunks back until `target_bytes` are resident.
+  int64_t Decommit(int64_t target_bytes) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  const std::string name_;
+  AddressRange range_;
+  std::atomic<bool> tracing_{false};
+
+  mutable absl::Mutex mutex_;
+  Arena arena_ ABSL_GUARDED_BY(mutex_);
+  ResidentPages pages_ ABSL_GUARDED_BY(mutex_);
+  AllocationTrace trace_ ABSL_GUARDED_BY(mutex_);
+  int64_t budget_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  int64_t step_begin_bytes_ ABSL_GUARDED_BY(mutex_) = -1;  // -1: no step yet.
+  int64_t largest_alloc_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::shared_ptr<const PressureCallback> pressure_ ABSL_GUARDED_BY(mutex_);
+  // When LogFailure last wrote, and about which step.
+  int64_t logged_step_id_ ABSL_GUARDED_BY(mutex_) = -1;
+  int64_t logged_time_ns_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 // The process's CPU arena, made on first use, never destroyed.

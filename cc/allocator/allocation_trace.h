@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Records which op allocates what, and when it is released.
+#ifndef SN_TF_CC_ALLOCATOR_ALLOCATION_TRACE_H_
+#define SN_TF_CC_ALLOCATOR_ALLOCATION_TRACE_H_
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace sn_tf {
+
+struct AllocationEvent {
+  enum class Region { kOutput, kTemp, kPersistent, kOther };
+  int64_t time_ns = 0;  // Monotonic clock.
+  int64_t step_id = 0;
+  uint64_t id = 0;    // Pairs an allocation with its release.
+  int64_t bytes = 0;  // As requested, rounded up to the alignment.
+  bool is_free = false;
+  // The rest is known of allocations only.
+  Region region = Region::kOther;
+  std::string op;     // Empty where no op was running.
+  int32_t dtype = 0;  // tensorflow::DataType.
+  std::string shape;  // "[32,56,56,64]"; empty where unknown.
+};
+
+// What TensorFlow says about the allocation that this thread is making: step,
+// op, region, dtype and shape.
+AllocationEvent DescribeAllocation();
+
+// Not thread-safe: the allocator records under its lock, so that the order of
+// events is the order in which they happened.
+class AllocationTrace {
+ public:
+  void Start();
+  std::vector<AllocationEvent> Stop();
+  bool active() const { return active_; }
+
+  // `event` as DescribeAllocation made it, before the lock was taken.
+  void RecordAllocation(int64_t offset, int64_t bytes, AllocationEvent event);
+  // Does nothing where the block was allocated before Start.
+  void RecordFree(int64_t offset, int64_t bytes);
+
+ private:
+  bool active_ = false;
+  uint64_t last_id_ = 0;
+  std::unordered_map<int64_t, uint64_t> live_ids_;  // By offset.
+  std::vector<AllocationEvent> events_;
+};
+
+}  // namespace sn_tf
+
+#endif  // SN_TF_CC_ALLOCATOR_ALLOCATION_TRACE_H_

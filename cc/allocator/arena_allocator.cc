@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cc/allocator/arena_allocator.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "cc/core/bytes.h"
+#include "tsl/profiler/lib/scoped_memory_debug_annotation.h"
+#include "xla/tsl/platform/logging.h"
+
+namespace sn_tf {
+namespace {
+
+constexpr int64_t kAlignmentBytes = tsl::Allocator::kAllocatorAlignment;
+constexpr int64_t kLeastRangeBytes = int64_t{64} << 20;
+// Releases from this size on are a chance to let the recent peak decay.
+constexpr int64_t kLargeBytes = int64_t{1} << 20;
+// The pressure callback promises progress when it returns true; this bounds
+// the damage of one that does not keep the promise.
+constexpr int kMaxPressureAttempts = 256;
+constexpr int64_t kLogIntervalNs = 1'000'000'000;
+
+int64_t NowNs() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+}  // namespace
+
+ArenaAllocator::ArenaAllocator(std::string name, int64_t range_bytes)
+    : name_(std::move(name)),
+      range_(range_bytes, std::min(range_bytes, kLeastRangeBytes)),
+      arena_(range_.bytes(), kAlignmentBytes),
+      pages_(AddressRange::PageBytes()) {}
+
+std::string ArenaAllocator::SetBudget(int64_t bytes) {
+  if (bytes < 0) {
+    return absl::StrCat("The budget must not be negative. Received: ", bytes,
+                        " bytes. Pass 0 to lift the budget.");
+  }
+  bool decommit;
+  {
+    absl::MutexLock lock(&mutex_);
+    const int64_t in_use = arena_.in_use_bytes();
+    if (bytes > 0 && in_use > bytes) {
+      return absl::StrCat(
+          "The budget of ", FormatBytes(bytes), " (", bytes,
+          " bytes) was refused: ", FormatBytes(in_use), " (", in_use,
+          " bytes) are in use in ", name_,
+          " now. Delete tensors and models that are no longer needed, or set "
+          "a budget of at least that much.");
+    }
+    budget_bytes_ = bytes;
+    decommit = pages_.resident_bytes() > pages_.WarmLimit(bytes);
+  }
+  if (decommit) DecommitToWarmLimit();
+  return "";
+}
+
+void ArenaAllocator::SetPressureCallback(PressureCallback callback) {
+  auto shared =
+      callback == nullptr
+          ? nullptr
+          : std::make_shared<const PressureCallback>(std::move(callback));
+  absl::MutexLock lock(&mutex_);
+  pressure_.swap(shared);
+}
+
+void ArenaAllocator::MarkStepBegin() {
+  absl::MutexLock lock(&mutex_);
+  step_begin_bytes_ = arena_.in_use_bytes();
+}
+
+int64_t ArenaAllocator::ReleaseFreePages() { return Decommit(0); }
+
+void ArenaAllocator::StartTrace() {
+  absl::MutexLock lock(&mutex_);
+  trace_.Start();
+  tracing_.store(true, std::memory_order_relaxed);
+}
+
+std::vector<AllocationEvent> ArenaAllocator::StopTrace() {
+  absl::MutexLock lock(&mutex_);
+  tracing_.store(false, std::memory_order_relaxed);
+  return trace_.Stop();
+}
+
+ArenaAllocatorStats ArenaAllocator::stats() const {
+  absl::MutexLock lock(&mutex_);
+  ArenaAllocatorStats stats;
+  stats.arena = arena_.stats();
+  stats.budget_bytes = budget_bytes_;
+  stats.resident_bytes =
+      step_begin_bytes_ < 0 ? stats.arena.in_use_bytes : step_begin_bytes_;
+  stats.committed_bytes = pages_.resident_bytes();
+  stats.largest_alloc_bytes = largest_alloc_bytes_;
+  return stats;
+}
+
+void ArenaAllocator::ResetPeak() {
+  absl::MutexLock lock(&mutex_);
+  arena_.ResetPeak();
+}
+
+void* ArenaAllocator::AllocateRaw(size_t alignment, size_t num_bytes) {
+  return Allocate(alignment, num_bytes, /*may_wait=*/true);
+}
+
+void* ArenaAllocator::AllocateRaw(size_t alignment, size_t num_bytes,
+                                  const tsl::AllocationAttributes& attributes) {
+  return Allocate(alignment, num_bytes, attributes.retry_on_failure);
+}
+
+void* ArenaAllocator::Allocate(size_t alignment, size_t num_bytes,
+                               bool may_wait) {
+  const auto bytes = static_cast<int64_t>(
+      std::min(num_bytes, static_cast<size_t>(range_.bytes()) + 1));
+  const auto aligned = static_cast<int64_t>(
+      std::min(alignment, static_cast<size_t>(range_.bytes()) + 1));
+  void* block = nullptr;
+  Outcome outcome = TryAllocate(bytes, aligned, &block);
+  if (outcome == Outcome::kDone) return block;
+  // Without `may_wait` the caller has another way, and wants no trouble made.
+  if (!may_wait) return nullptr;
+  if (outcome == Outcome::kOverBudget) {
+    outcome = AllocateUnderPressure(bytes, aligned, &block);
+  }
+  if (outcome != Outcome::kDone) LogFailure(outcome, bytes);
+  return block;
+}
+
+ArenaAllocator::Outcome ArenaAllocator::TryAllocate(int64_t bytes,
+                                                    int64_t alignment,
+                                                    void** block) {
+  // Offsets are aligned as addresses are only up to the base's own alignment.
+  if (alignment > AddressRange::kBaseAlignmentBytes) {
+    return Outcome::kNoAddresses;
+  }
+  AllocationEvent event;
+  const bool tracing = tracing_.load(std::memory_order_relaxed);
+  if (tracing) event = DescribeAllocation();
+  int64_t offset;
+  bool decommit = false;
+  {
+    absl::MutexLock lock(&mutex_);
+    const int64_t rounded = arena_.RoundUp(bytes);
+    if (budget_bytes_ > 0 && arena_.in_use_bytes() + rounded > budget_bytes_) {
+      return Outcome::kOverBudget;
+    }
+    offset = arena_.Allocate(bytes, alignment);
+    if (offset == Arena::kNoOffset) return Outcome::kNoAddresses;
+    largest_alloc_bytes_ = std::max(largest_alloc_bytes_, rounded);
+    if (pages_.Touch(offset, rounded, arena_.in_use_bytes())) {
+      decommit = pages_.ShouldDecommit(budget_bytes_);
+    }
+    if (tracing && trace_.active()) {
+      trace_.RecordAllocation(offset, rounded, std::move(event));
+    }
+  }
+  // The new block's pages are not touched yet: others go first.
+  if (decommit) DecommitToWarmLimit();
+  *block = range_.base() + offset;
+  return Outcome::kDone;
+}
+
+ArenaAllocator::Outcome ArenaAllocator::AllocateUnderPressure(int64_t bytes,
+                                                              int64_t alignment,
+                                                              void** block) {
+  for (int attempt = 0; attempt < kMaxPressureAttempts; ++attempt) {
+    std::shared_ptr<const PressureCallback> pressure;
+    int64_t needed;
+    {
+      absl::MutexLock lock(&mutex_);
+      pressure = pressure_;
+      needed = arena_.in_use_bytes() + arena_.RoundUp(bytes) - budget_bytes_;
+    }
+    if (pressure == nullptr) break;
+    // Another thread may have made room meanwhile.
+    if (needed > 0 && !(*pressure)(needed)) break;
+    const Outcome outcome = TryAllocate(bytes, alignment, block);
+    if (outcome != Outcome::kOverBudget) return outcome;
+  }
+  return Outcome::kOverBudget;
+}
+
+void ArenaAllocator::LogFailure(Outcome outcome, int64_t bytes) {
+  const int64_t step_id =
+      tsl::profiler::ScopedMemoryDebugAnnotation::CurrentAnnotation()
+          .pending_step_id;
+  const int64_t now = NowNs();
+  int64_t budget;
+  int64_t in_use;
+  {
+    absl::MutexLock lock(&mutex_);
+    // Ops that run outside steps share the step id 0.
+    if (step_id == logged_step_id_ &&
+        (step_id != 0 || now - logged_time_ns_ < kLogIntervalNs)) {
+      return;
+    }
+    logged_step_id_ = step_id;
+    logged_time_ns_ = now;
+    budget = budget_bytes_;
+    in_use = arena_.in_use_bytes();
+  }
+  if (outcome == Outcome::kOverBudget) {
+    LOG(WARNING) << name_ << ": allocation refused. Requested "
+                 << FormatBytes(bytes) << " with " << FormatBytes(in_use)
+                 << " in use would pass the budget of " << FormatBytes(budget)
+                 << ". Raise the budget, or use a smaller batch.";
+  } else {
+    LOG(WARNING) << name_ << ": allocation refused. Requested "
+                 << FormatBytes(bytes) << " with " << FormatBytes(in_use)
+                 << " in use: no such block is left of the "
+                 << FormatBytes(range_.bytes())
+                 << " of reserved addresses. Raise the limit on this process's "
+                    "address space (ulimit -v), or use a smaller batch.";
+  }
+}
+
+int64_t ArenaAllocator::OffsetOf(const void* ptr) const {
+  if (!range_.Contains(ptr)) {
+    LOG(FATAL) << name_ << ": asked about or to free " << ptr
+               << ", which is not memory of this allocator.";
+  }
+  return static_cast<const char*>(ptr) - range_.base();
+}
+
+void ArenaAllocator::DeallocateRaw(void* ptr) {
+  if (ptr == nullptr) return;
+  const int64_t offset = OffsetOf(ptr);
+  bool decommit = false;
+  {
+    absl::MutexLock lock(&mutex_);
+    const int64_t bytes = arena_.Free(offset);
+    if (trace_.active()) trace_.RecordFree(offset, bytes);
+    if (bytes >= kLargeBytes && budget_bytes_ == 0) {
+      pages_.Advance(NowNs(), arena_.in_use_bytes());
+      decommit = pages_.ShouldDecommit(0);
+    }
+  }
+  if (decommit) DecommitToWarmLimit();
+}
+
+void ArenaAllocator::DecommitToWarmLimit() {
+  int64_t target;
+  {
+    absl::MutexLock lock(&mutex_);
+    const int64_t limit = pages_.WarmLimit(budget_bytes_);
+    // A little below the limit, so that not every allocation ends up here.
+    target = limit - limit / 32;
+  }
+  Decommit(target);
+}
+
+int64_t ArenaAllocator::Decommit(int64_t target_bytes) {
+  std::vector<ResidentPages::Piece> pieces;
+  {
+    absl::MutexLock lock(&mutex_);
+    pieces = pages_.Take(arena_, target_bytes);
+  }
+  if (pieces.empty()) return 0;
+  // The chunks are held: nobody else can have them while the system works.
+  int64_t decommitted = 0;
+  std::vector<const ResidentPages::Piece*> refused;
+  for (const ResidentPages::Piece& piece : pieces) {
+    if (range_.Decommit(piece.offset, piece.bytes)) {
+      decommitted += piece.bytes;
+    } else {
+      refused.push_back(&piece);
+    }
+  }
+  absl::MutexLock lock(&mutex_);
+  for (const ResidentPages::Piece* piece : refused) {
+    pages_.Touch(piece->offset, piece->bytes, arena_.in_use_bytes());
+  }
+  for (const ResidentPages::Piece& piece : pieces) {
+    arena_.Release(piece.chunk);
+  }
+  return decommitted;
+}
+
+size_t ArenaAllocator::AllocatedSize(const void* ptr) const {
+  const int64_t offset = OffsetOf(ptr);
+  absl::MutexLock lock(&mutex_);
+  return static_cast<size_t>(arena_.SizeOf(offset));
+}
+
+size_t ArenaAllocator::RequestedSize(const void* ptr) const {
+  // Less than one alignment unit above the truth, for not storing it.
+  return AllocatedSize(ptr);
+}
+
+std::optional<tsl::AllocatorStats> ArenaAllocator::GetStats() {
+  const ArenaAllocatorStats ours = stats();
+  tsl::AllocatorStats stats;
+  stats.num_allocs = ours.arena.allocations;
+  stats.bytes_in_use = ours.arena.in_use_bytes;
+  stats.peak_bytes_in_use = ours.arena.peak_bytes;
+  stats.largest_alloc_size = ours.largest_alloc_bytes;
+  if (ours.budget_bytes > 0) stats.bytes_limit = ours.budget_bytes;
+  stats.largest_free_block_bytes = ours.arena.largest_free_bytes;
+  stats.pool_bytes = ours.committed_bytes;
+  return stats;
+}
+
+bool ArenaAllocator::ClearStats() {
+  absl::MutexLock lock(&mutex_);
+  arena_.ResetPeak();
+  largest_alloc_bytes_ = 0;
+  return true;
+}
+
+}  // namespace sn_tf

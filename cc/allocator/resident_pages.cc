@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cc/allocator/resident_pages.h"
+
+#include <algorithm>
+
+namespace sn_tf {
+
+bool ResidentPages::Touch(int64_t offset, int64_t bytes, int64_t in_use_bytes) {
+  window_peak_bytes_ = std::max(window_peak_bytes_, in_use_bytes);
+  return pages_.Insert({offset / page_bytes_,
+                        (offset + bytes + page_bytes_ - 1) / page_bytes_}) > 0;
+}
+
+void ResidentPages::Advance(int64_t now_ns, int64_t in_use_bytes) {
+  const int64_t elapsed_ns = now_ns - window_begin_ns_;
+  if (elapsed_ns < kWindowNs) return;
+  // A window that ended long ago says nothing about now.
+  previous_peak_bytes_ = elapsed_ns < 2 * kWindowNs ? window_peak_bytes_ : 0;
+  window_peak_bytes_ = in_use_bytes;
+  window_begin_ns_ = now_ns;
+}
+
+int64_t ResidentPages::WarmLimit(int64_t budget_bytes) const {
+  if (budget_bytes > 0) return budget_bytes;
+  // The quarter leaves room for fragmentation: steps that repeat shall find
+  // all of their pages resident.
+  const int64_t peak = std::max(window_peak_bytes_, previous_peak_bytes_);
+  return peak + peak / 4;
+}
+
+bool ResidentPages::ShouldDecommit(int64_t budget_bytes) const {
+  const int64_t limit = WarmLimit(budget_bytes);
+  return resident_bytes() > std::max(limit, left_bytes_ + limit / 64);
+}
+
+std::vector<ResidentPages::Piece> ResidentPages::Take(Arena& arena,
+                                                      int64_t target_bytes) {
+  std::vector<Piece> pieces;
+  const std::vector<Arena::FreeRange> chunks =
+      arena.FreeRanges(kLeastPieceBytes);
+  for (auto chunk = chunks.rbegin(); chunk != chunks.rend(); ++chunk) {
+    if (resident_bytes() <= target_bytes) break;
+    const PageSet::Pages pages =
+        pages_.Trim({(chunk->offset + page_bytes_ - 1) / page_bytes_,
+                     (chunk->offset + chunk->bytes) / page_bytes_});
+    const int64_t bytes = (pages.end - pages.begin) * page_bytes_;
+    if (bytes < kLeastPieceBytes) continue;
+    arena.Hold(*chunk);
+    pages_.Erase(pages);
+    pieces.push_back({*chunk, pages.begin * page_bytes_, bytes});
+  }
+  left_bytes_ = resident_bytes();
+  return pieces;
+}
+
+}  // namespace sn_tf

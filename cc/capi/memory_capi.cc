@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The allocator's part of the C interface.
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "cc/allocator/arena_allocator.h"
+#include "cc/capi/capi.h"
+#include "cc/core/json.h"
+#include "cc/pool/transfer_stats.h"
+#include "tensorflow/core/framework/types.h"
+
+// The wheel's headers do not tell their release, so the build must.
+#ifndef SN_TF_TENSORFLOW_VERSION
+#error \
+    "Pass -DSN_TF_TENSORFLOW_VERSION=\"x.y.z\": tf.__version__ of the headers."
+#endif
+
+namespace sn_tf {
+namespace {
+
+constexpr std::string_view kCpu = "CPU:0";
+
+char* CopyToC(const std::string& text) { return strdup(text.c_str()); }
+
+// The arena of `device`, or nullptr where the device is unknown.
+ArenaAllocator* ArenaOf(const char* device) {
+  return device == nullptr || device == kCpu ? CpuArena() : nullptr;
+}
+
+const char* NameOf(AllocationEvent::Region region) {
+  switch (region) {
+    case AllocationEvent::Region::kOutput:
+      return "output";
+    case AllocationEvent::Region::kTemp:
+      return "temp";
+    case AllocationEvent::Region::kPersistent:
+      return "persistent";
+    case AllocationEvent::Region::kOther:
+      return "other";
+  }
+  return "other";
+}
+
+// Empty where TensorFlow did not say.
+std::string NameOfType(int32_t dtype) {
+  if (dtype == tensorflow::DT_INVALID) return "";
+  return tensorflow::DataTypeString(static_cast<tensorflow::DataType>(dtype));
+}
+
+std::string StatsJson(const ArenaAllocatorStats& memory,
+                      const TransferStats& transfers) {
+  JsonWriter json;
+  json.BeginObject();
+  json.Key("in_use_bytes").Int(memory.arena.in_use_bytes);
+  json.Key("peak_bytes").Int(memory.arena.peak_bytes);
+  json.Key("resident_bytes").Int(memory.resident_bytes);
+  json.Key("budget_bytes").Int(memory.budget_bytes);
+  json.Key("high_water_bytes").Int(memory.arena.high_water_bytes);
+  json.Key("largest_free_bytes").Int(memory.arena.largest_free_bytes);
+  json.Key("allocations").Int(memory.arena.allocations);
+  json.Key("fragmentation").Double(memory.arena.fragmentation());
+  json.Key("swapped_out_bytes").Int(transfers.swapped_out_bytes);
+  json.Key("swapped_in_bytes").Int(transfers.swapped_in_bytes);
+  json.Key("host_tier_in_use_bytes").Int(transfers.host_in_use_bytes);
+  json.Key("evictions").Int(transfers.evictions);
+  json.Key("stall_seconds").Double(transfers.stall_seconds);
+  json.EndObject();
+  return json.text();
+}
+
+std::string TraceJson(const std::vector<AllocationEvent>& events) {
+  JsonWriter json;
+  json.BeginArray();
+  for (const AllocationEvent& event : events) {
+    json.BeginObject();
+    json.Key("time_ns").Int(event.time_ns);
+    json.Key("step_id").Int(event.step_id);
+    json.Key("op").String(event.op);
+    json.Key("region").String(NameOf(event.region));
+    json.Key("dtype").String(NameOfType(event.dtype));
+    json.Key("shape").String(event.shape);
+    json.Key("bytes").Int(event.bytes);
+    json.Key("id").Int(static_cast<int64_t>(event.id));
+    json.Key("event").String(event.is_free ? "free" : "alloc");
+    json.EndObject();
+  }
+  json.EndArray();
+  return json.text();
+}
+
+}  // namespace
+}  // namespace sn_tf
+
+extern "C" {
+
+void SnTfFreeString(char* text) { std::free(text); }
+
+const char* SnTfCompiledVersion() { return SN_TF_TENSORFLOW_VERSION; }
+
+void SnTfInstallAllocator() { sn_tf::InstallCpuArena(); }
+
+char* SnTfStats(const char* device) {
+  sn_tf::ArenaAllocator* const arena = sn_tf::ArenaOf(device);
+  if (arena == nullptr) return nullptr;
+  return sn_tf::CopyToC(sn_tf::StatsJson(arena->stats(), sn_tf::PoolStats()));
+}
+
+void SnTfResetPeak(const char* device) {
+  sn_tf::ArenaAllocator* const arena = sn_tf::ArenaOf(device);
+  if (arena != nullptr) arena->ResetPeak();
+}
+
+char* SnTfSetBudget(const char* device, int64_t bytes) {
+  sn_tf::ArenaAllocator* const arena = sn_tf::ArenaOf(device);
+  if (arena == nullptr) {
+    return sn_tf::CopyToC(
+        absl::StrCat("No arena manages the device. Received: \"", device,
+                     "\". Known devices: \"", sn_tf::kCpu, "\"."));
+  }
+  const std::string refused = arena->SetBudget(bytes);
+  return refused.empty() ? nullptr : sn_tf::CopyToC(refused);
+}
+
+void SnTfTraceStart(const char* device) {
+  sn_tf::ArenaAllocator* const arena = sn_tf::ArenaOf(device);
+  if (arena != nullptr) arena->StartTrace();
+}
+
+char* SnTfTraceStop(const char* device) {
+  sn_tf::ArenaAllocator* const arena = sn_tf::ArenaOf(device);
+  if (arena == nullptr) return nullptr;
+  return sn_tf::CopyToC(sn_tf::TraceJson(arena->StopTrace()));
+}
+
+}  // extern "C"
