@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line of `benchmarks.train_step`."""
+
+import argparse
+
+from models import arguments
+
+MODES = ("stock", "stock-limited", "order", "sn")
+
+
+def make_parser(prog, description):
+    """Returns a parser of everything that describes one measured training.
+
+    Args:
+        prog: Command, for the usage line.
+        description: What the command does.
+    """
+    parser = argparse.ArgumentParser(
+        prog=prog,
+        description=description,
+        allow_abbrev=False,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    arguments.add_model_arguments(parser, batch=32)
+    arguments.add_thread_arguments(parser)
+    group = parser.add_argument_group("how it is measured")
+    group.add_argument(
+        "--mode", choices=MODES, default="sn", help="(%(default)s)"
+    )
+    group.add_argument("--budget", help='such as "300MB"')
+    group.add_argument("--policy", help="planning policy, in mode sn (auto)")
+    group.add_argument("--tiers", help="memory tiers, in mode sn (auto)")
+    group.add_argument(
+        "--device", choices=("cpu",), default="cpu", help="(%(default)s)"
+    )
+    group.add_argument(
+        "--steps",
+        type=int,
+        default=5,
+        help="measured steps, after the warm-up ones (%(default)s)",
+    )
+    group.add_argument(
+        "--batches",
+        type=int,
+        default=1,
+        help="distinct batches that the steps cycle over (%(default)s)",
+    )
+    group.add_argument(
+        "--fit",
+        action="store_true",
+        help="run model.fit: two epochs, shuffled, with validation data",
+    )
+    group.add_argument(
+        "--samples",
+        type=int,
+        default=40,
+        help="training samples of --fit (%(default)s)",
+    )
+    return parser
+
+
+def check(parser, options):
+    """Ends the program with a usage error where `options` make no sense."""
+    needs_budget = options.mode in ("sn", "stock-limited")
+    if needs_budget and options.budget is None:
+        parser.error(f"--mode {options.mode} needs a --budget")
+    if not needs_budget and options.budget is not None:
+        parser.error(
+            f"--mode {options.mode} has no limit. Received: --budget "
+            f"{options.budget}. Leave it out, or use --mode sn or "
+            "--mode stock-limited"
+        )
+    if options.mode != "sn" and (options.policy or options.tiers):
+        parser.error("--policy and --tiers are for --mode sn only")
+    for name in ("batch", "steps", "batches", "samples"):
+        if getattr(options, name) < 1:
+            parser.error(
+                f"--{name} must be at least 1. Received: "
+                f"{getattr(options, name)}"
+            )

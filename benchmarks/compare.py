@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compares two measurements run in turn: A B, A B, A B.
+
+Example: `python -m benchmarks.compare --model resnet50 --mode sn --budget
+300MB -- --model resnet50 --mode stock --rounds 3`
+
+Each side is a command line of `benchmarks.train_step`. Taking turns, each run
+in its own process, lets a machine that speeds up or slows down meet both sides
+alike; the range of the rounds' ratios shows how far that went.
+"""
+
+import argparse
+import json
+import statistics
+import sys
+
+from benchmarks import child
+
+
+def parse(argv):
+    """Splits the command line.
+
+    Returns:
+        The command line of A, that of B, and the options of this program,
+        which may stand on either side.
+    """
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.compare",
+        usage="%(prog)s A... -- B... [--rounds N] [--json]",
+        description=__doc__,
+        allow_abbrev=False,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--rounds", type=int, default=3, help="(%(default)s)")
+    parser.add_argument(
+        "--json", action="store_true", help="print a JSON object"
+    )
+    argv = list(argv)
+    at = argv.index("--") if "--" in argv else len(argv)
+    options, a = parser.parse_known_args(argv[:at])
+    options, b = parser.parse_known_args(argv[at + 1 :], options)
+    if not a or not b:
+        parser.error("two command lines of benchmarks.train_step are needed")
+    if options.rounds < 1:
+        parser.error(f"--rounds must be at least 1. Received: {options.rounds}")
+    return a, b, options
+
+
+def measure(a, b, rounds):
+    """Runs A and B in turn and returns their results, a list each."""
+    results = ([], [])
+    for turn in range(rounds):
+        for name, command, found in zip("AB", (a, b), results, strict=True):
+            one = child.train_step(*command, quiet=True)
+            if "error" in one:
+                raise RuntimeError(
+                    f"{name} failed with {one['error']}: {one['message']}"
+                )
+            found.append(one)
+            print(
+                f"round {turn + 1} {name}: step {one['step_time_s']:.3f} s, "
+                f"peak {one['peak_bytes'] / 1e6:.1f} MB",
+                file=sys.stderr,
+                flush=True,
+            )
+    return results
+
+
+def compare(a, b):
+    """Compares two lists of results, A against B.
+
+    Returns:
+        A dictionary: per quantity the values of each side, the ratio of the
+        medians, and the least and greatest ratio of a round.
+    """
+    found = {"rounds": len(a)}
+    for name in ("step_time_s", "peak_bytes"):
+        values_a = [one[name] for one in a]
+        values_b = [one[name] for one in b]
+        ratios = [x / y for x, y in zip(values_a, values_b, strict=True)]
+        found[name] = {
+            "a": values_a,
+            "b": values_b,
+            "ratio": statistics.median(values_a) / statistics.median(values_b),
+            "ratio_min": min(ratios),
+            "ratio_max": max(ratios),
+        }
+    hashes = {one["weights_sha256"] for one in [*a, *b]}
+    found["same_weights"] = len(hashes) == 1
+    return found
+
+
+def summary(found):
+    """A comparison for people."""
+    lines = []
+    for name, label, scale, unit in (
+        ("step_time_s", "step time", 1, "s"),
+        ("peak_bytes", "peak", 1e-6, "MB"),
+    ):
+        one = found[name]
+        lines.append(f"{label}:")
+        for side in "ab":
+            values = "  ".join(f"{scale * value:.3f}" for value in one[side])
+            lines.append(f"  {side.upper()}  {values}  {unit}")
+        lines.append(
+            f"  A / B  {one['ratio']:.3f}  (rounds: {one['ratio_min']:.3f} "
+            f"to {one['ratio_max']:.3f})"
+        )
+    same = "yes" if found["same_weights"] else "no"
+    lines.append(f"same weights in all runs: {same}")
+    return "\n".join(lines)
+
+
+def main(argv=None):
+    """Entry point of `python -m benchmarks.compare`."""
+    a, b, options = parse(sys.argv[1:] if argv is None else argv)
+    found = compare(*measure(a, b, options.rounds))
+    print(json.dumps(found) if options.json else summary(found))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

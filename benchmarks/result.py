@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The JSON object that a measurement prints."""
+
+import os
+import resource
+import statistics
+
+import tensorflow as tf
+
+import models
+import sn_tf
+from benchmarks import loops, workload
+from sn_tf.budget import parse_budget
+
+
+def describe(options):
+    """The fields that say what was run."""
+    found = models.entry(options.model)
+    return {
+        "model": options.model,
+        "batch": options.batch,
+        "image": options.image or found.image,
+        "dtype": "float32",
+        "optimizer": options.optimizer,
+        "mode": options.mode,
+        "policy": "liveness"
+        if options.mode == "order"
+        else (options.policy or "auto")
+        if options.mode == "sn"
+        else None,
+        "tiers": options.tiers or "auto" if options.mode == "sn" else None,
+        "budget_bytes": parse_budget(options.budget) if options.budget else 0,
+        "fit": options.fit,
+        "seed": options.seed,
+        "cpus": os.cpu_count(),
+        "tf_version": tf.__version__,
+    }
+
+
+def training_report():
+    """The plan of the training step: the largest; None where there is none."""
+    plans = sn_tf.report()
+    return max(plans, key=lambda plan: plan.stock_peak_bytes, default=None)
+
+
+def measured(model, training, before, after):
+    """The fields that say what came of it.
+
+    Args:
+        model: The trained model.
+        training: A `loops.Training`.
+        before: `sn_tf.stats()` before the first step.
+        after: `sn_tf.stats()` after the last one.
+    """
+    plan = training_report()
+    steps = len(training.step_seconds)
+    counted = training.step_seconds[loops.WARM_UP_STEPS :]
+    swapped = after.swapped_out_bytes - before.swapped_out_bytes
+    return {
+        "step_time_s": statistics.median(counted or training.step_seconds),
+        "step_times_s": training.step_seconds,
+        "peak_bytes": after.peak_bytes,
+        "resident_bytes": plan.resident_bytes if plan else after.in_use_bytes,
+        "floor_bytes": plan.floor_bytes if plan else None,
+        "planned_peak_bytes": plan.planned_peak_bytes if plan else None,
+        "min_budget_bytes": plan.min_budget_bytes if plan else None,
+        "feasible": plan.feasible if plan else None,
+        "loss": training.losses,
+        "val_loss": training.validation_losses,
+        "weights_sha256": workload.weights_sha256(model),
+        "swapped_out_bytes_per_step": swapped / steps,
+        "recomputed_ops": plan.recomputed_ops if plan else 0,
+        "plan_time_s": plan.plan_seconds if plan else 0.0,
+        "rss_peak_bytes": rss_peak_bytes(),
+    }
+
+
+def rss_peak_bytes():
+    """Most resident set size of this process so far."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def headline(error):
+    """The line of a TensorFlow error that says what happened."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    telling = [line for line in lines if "OOM" in line]
+    return (telling or lines or [type(error).__name__])[0]
+
+
+def summary(result):
+    """A measurement for people."""
+    if "error" in result:
+        return f"{result['error']}: {result['message']}"
+
+    def mega(name):
+        value = result[name]
+        return "-" if value is None else f"{value / 1e6:.1f} MB"
+
+    budgeted = result["budget_bytes"] > 0
+    lines = [
+        f"{result['model']}, batch {result['batch']}, image "
+        f"{result['image']}, {result['optimizer']}, mode {result['mode']}",
+        f"  step time      {result['step_time_s']:.3f} s",
+        f"  peak           {mega('peak_bytes')}",
+        f"  budget         {mega('budget_bytes') if budgeted else 'none'}",
+        f"  planned peak   {mega('planned_peak_bytes')}",
+        f"  floor          {mega('floor_bytes')}",
+        f"  resident       {mega('resident_bytes')}",
+        f"  swapped out    {mega('swapped_out_bytes_per_step')} a step",
+        f"  recomputed     {result['recomputed_ops']} ops",
+        f"  last loss      {result['loss'][-1]!r}",
+        f"  weights        {result['weights_sha256']}",
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Measures the training step of one model in one mode.
+
+The whole training, model and data included, runs inside the mode's limit.
+`peak_bytes` is the most that was in use during the steps: it restarts after
+the model and the data were made. Losses are of every step; the step time is
+the median of those after the warm-up, during which functions are traced and
+planned.
+
+Exit status: 0, or 3 when memory was exhausted, or 4 when no plan fits in the
+budget.
+"""
+
+import json
+import os
+import sys
+
+EXHAUSTED = 3
+INFEASIBLE = 4
+
+
+def _train(options):
+    """Returns (model, Training, statistics before, statistics after)."""
+    import sn_tf
+    from benchmarks import loops, modes, workload
+
+    if options.fit:
+        model = workload.make_model(options)
+        sn_tf.reset_peak()
+        before = sn_tf.stats()
+        return model, loops.fit(model, options), before, sn_tf.stats()
+    with modes.context(options):
+        model = workload.make_model(options)
+        batches = workload.make_batches(options)
+        sn_tf.reset_peak()
+        before = sn_tf.stats()
+        steps = loops.WARM_UP_STEPS + options.steps
+        training = loops.train_steps(model, batches, steps)
+        return model, training, before, sn_tf.stats()
+
+
+def run(options):
+    """Runs the measurement.
+
+    Args:
+        options: As parsed by `benchmarks.arguments`.
+
+    Returns:
+        The result, a dictionary for JSON, and the exit status.
+    """
+    import sn_tf  # Before TensorFlow allocates anything.
+    from models import arguments
+
+    arguments.configure_threads(options)
+    import tensorflow as tf
+
+    from benchmarks import result
+
+    found = result.describe(options)
+    try:
+        found |= result.measured(*_train(options))
+    except sn_tf.InfeasibleBudgetError as error:
+        return found | _failure("InfeasibleBudget", str(error)), INFEASIBLE
+    except tf.errors.ResourceExhaustedError as error:
+        message = result.headline(error)
+        return found | _failure("ResourceExhausted", message), EXHAUSTED
+    return found, 0
+
+
+def _failure(error, message):
+    from benchmarks import result
+
+    return {
+        "error": error,
+        "message": message,
+        "rss_peak_bytes": result.rss_peak_bytes(),
+    }
+
+
+def main(argv=None):
+    """Entry point of `python -m benchmarks.train_step`."""
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    from benchmarks import arguments
+
+    parser = arguments.make_parser("python -m benchmarks.train_step", __doc__)
+    parser.add_argument(
+        "--json", action="store_true", help="print a JSON object"
+    )
+    options = parser.parse_args(argv)
+    arguments.check(parser, options)
+    found, status = run(options)
+    from benchmarks import result
+
+    print(json.dumps(found) if options.json else result.summary(found))
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,260 @@
+# SPDX-License-Identifier: Apache-2.0
+"""benchmarks/: the contract of train_step, and what is computed from it."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks import child, compare, long_run, readme, suite, train_step
+
+_ROOT = Path(__file__).resolve().parents[2]
+_RESNET = (
+    *("--model", "resnet", "--depth", "20", "--image", "32"),
+    *("--batch", "16", "--steps", "1"),
+)
+_FIELDS = """model batch image dtype optimizer mode policy tiers budget_bytes
+    step_time_s peak_bytes resident_bytes floor_bytes planned_peak_bytes
+    feasible loss weights_sha256 swapped_out_bytes_per_step recomputed_ops
+    plan_time_s rss_peak_bytes tf_version""".split()
+
+
+def _run(*arguments, module="benchmarks.train_step"):
+    return subprocess.run(
+        [sys.executable, "-m", module, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        cwd=_ROOT,
+        env=os.environ | {"TF_CPP_MIN_LOG_LEVEL": "3"},
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def stock():
+    return child.train_step(*_RESNET, "--mode", "stock", quiet=True)
+
+
+@pytest.fixture(scope="module")
+def order():
+    return child.train_step(*_RESNET, "--mode", "order", quiet=True)
+
+
+def _budget(stock, order):
+    return suite.budget_for(stock["peak_bytes"], order["floor_bytes"])
+
+
+def test_stock_is_measured(stock):
+    assert set(_FIELDS) <= set(stock)
+    assert stock["mode"] == "stock"
+    assert stock["budget_bytes"] == 0
+    assert stock["peak_bytes"] > stock["resident_bytes"] > 0
+    assert stock["rss_peak_bytes"] > stock["peak_bytes"]
+    assert stock["swapped_out_bytes_per_step"] == 0
+    assert stock["floor_bytes"] is None
+    assert len(stock["loss"]) == 3
+    assert stock["loss"][-1] < stock["loss"][0]
+
+
+def test_a_budget_gives_the_weights_of_the_route_alone(stock, order):
+    budget = _budget(stock, order)
+    planned = child.train_step(
+        *_RESNET, "--mode", "sn", "--budget", budget, quiet=True
+    )
+    assert budget < order["peak_bytes"]
+    assert suite.faults(order, planned) == []
+    assert planned["feasible"]
+    assert planned["peak_bytes"] <= budget == planned["budget_bytes"]
+    assert planned["recomputed_ops"] or planned["swapped_out_bytes_per_step"]
+
+
+def test_stock_inside_the_budget_runs_out_of_memory(stock, order):
+    budget = _budget(stock, order)
+    done = _run(
+        *_RESNET, "--mode", "stock-limited", "--budget", budget, "--json"
+    )
+    assert done.returncode == train_step.EXHAUSTED, done.stderr[-2000:]
+    result = json.loads(done.stdout.splitlines()[-1])
+    assert result["error"] == "ResourceExhausted"
+    assert "OOM when allocating" in result["message"]
+    assert "\n" not in result["message"]
+
+
+def test_fit_keeps_the_budget_and_the_weights():
+    fit = (*_RESNET, "--fit", "--samples", "40")
+    free = child.train_step(*fit, "--mode", "order", quiet=True)
+    budget = int(max(0.6 * free["peak_bytes"], 1.15 * free["floor_bytes"]))
+    planned = child.train_step(
+        *fit, "--mode", "sn", "--budget", budget, quiet=True
+    )
+    assert planned["peak_bytes"] <= budget < free["peak_bytes"]
+    assert planned["loss"] == free["loss"]
+    assert planned["val_loss"] == free["val_loss"]
+    assert planned["weights_sha256"] == free["weights_sha256"]
+
+
+def test_nothing_stays_behind(stock, order):
+    done = _run(
+        *_RESNET[:-1],
+        *(12, "--mode", "sn", "--budget", _budget(stock, order), "--json"),
+        module="benchmarks.long_run",
+    )
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert found["steps"] == 12
+    assert found["loss_last"] < found["loss_first"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--mode", "sn"), "--mode sn needs a --budget"),
+        (("--mode", "stock", "--budget", "1GB"), "Received: --budget 1GB"),
+        (("--mode", "stock", "--tiers", "none"), "for --mode sn only"),
+        (("--mode", "stock", "--steps", "0"), "--steps must be at least 1"),
+    ],
+)
+def test_bad_command_lines_are_refused(arguments, message):
+    done = _run("--model", "mlp", *arguments)
+    assert done.returncode == 2
+    assert message in done.stderr
+
+
+def test_compare_splits_its_command_line():
+    a, b, options = compare.parse(
+        ["--model", "mlp", "--rounds", "2", "--", "--mode", "sn", "--json"]
+    )
+    assert a == ["--model", "mlp"]
+    assert b == ["--mode", "sn"]
+    assert options.rounds == 2
+    assert options.json
+
+
+@pytest.mark.parametrize("argv", [[], ["--model", "mlp"], ["--", "--mode"]])
+def test_compare_needs_two_command_lines(argv, capsys):
+    with pytest.raises(SystemExit):
+        compare.parse(argv)
+    assert "two command lines" in capsys.readouterr().err
+
+
+def _measured(step_time_s, peak_bytes, sha="aa"):
+    return {
+        "step_time_s": step_time_s,
+        "peak_bytes": peak_bytes,
+        "weights_sha256": sha,
+    }
+
+
+def test_compare_gives_ratios_of_medians_and_their_range():
+    a = [_measured(2.0, 50), _measured(9.0, 50), _measured(3.0, 40)]
+    b = [_measured(2.0, 100), _measured(2.0, 100), _measured(1.0, 100)]
+    found = compare.compare(a, b)
+    assert found["step_time_s"]["ratio"] == 1.5
+    assert found["step_time_s"]["ratio_min"] == 1.0
+    assert found["step_time_s"]["ratio_max"] == 4.5
+    assert found["peak_bytes"]["ratio"] == 0.5
+    assert found["same_weights"]
+    assert "1.500  (rounds: 1.000 to 4.500)" in compare.summary(found)
+    assert not compare.compare(a, [_measured(1, 1, "bb")] * 3)["same_weights"]
+
+
+def test_compare_runs_the_sides_in_turn(monkeypatch):
+    ran = []
+
+    def record(*command, quiet):
+        assert quiet
+        ran.append(command[0])
+        return _measured(1.0, 1)
+
+    monkeypatch.setattr(child, "train_step", record)
+    a, b = compare.measure(["A"], ["B"], 3)
+    assert ran == ["A", "B"] * 3
+    assert len(a) == len(b) == 3
+
+
+def test_compare_stops_at_an_error(monkeypatch):
+    failure = {"error": "ResourceExhausted", "message": "OOM when allocating"}
+    monkeypatch.setattr(child, "train_step", lambda *_, quiet: failure)
+    with pytest.raises(RuntimeError, match="A failed with ResourceExhausted"):
+        compare.measure(["A"], ["B"], 1)
+
+
+def test_a_process_without_a_result_is_an_error():
+    with pytest.raises(RuntimeError, match="invalid choice: 'lenet'"):
+        child.train_step("--model", "lenet", quiet=True)
+
+
+def test_suite_budget_is_the_larger_of_both():
+    assert suite.budget_for(1000, 100) == 500
+    assert suite.budget_for(1000, 600) == 690
+
+
+def test_suite_tells_what_is_wrong():
+    order = {"loss": [1.0], "weights_sha256": "aa"}
+    good = order | {"peak_bytes": 9, "budget_bytes": 9}
+    assert suite.faults(order, good) == []
+    assert suite.faults(order, good | {"peak_bytes": 10}) == [
+        "peak above the budget"
+    ]
+    other = good | {"loss": [1.5], "weights_sha256": "bb"}
+    assert suite.faults(order, other) == ["losses differ", "weights differ"]
+
+
+def test_suite_table_shows_failed_lines():
+    text = suite.table(
+        [{"model": "unet", "optimizer": "adam", "faults": ["sn: boom"]}]
+    )
+    assert text.splitlines()[2].startswith("| unet | adam | - |")
+    assert text.endswith("| sn: boom |")
+
+
+def test_long_run_tells_what_stayed():
+    clean = {"in_use_bytes": [5], "host_tier_in_use_bytes": 0}
+    assert long_run.faults(clean) == []
+    dirty = {"in_use_bytes": [5, 7], "host_tier_in_use_bytes": 64}
+    assert long_run.faults(dirty) == [
+        "in use after a step: 2 different values, 5 to 7 bytes",
+        "the host tier held up to 64 bytes between steps",
+    ]
+
+
+def test_readme_gets_the_table_between_its_markers(tmp_path):
+    one = {
+        "model": "resnet50",
+        "batch": 32,
+        "image": 112,
+        "optimizer": "sgd",
+        "tf_version": "2.21.0",
+        "cpus": 2,
+        "budget_bytes": 300_000_000,
+        "peak_bytes": 299_000_000,
+        "step_time_s": 1.5,
+        "loss": [2.5, 0.5],
+    }
+    results = {
+        "stock-limited": one | {"error": "ResourceExhausted"},
+        "sn": one,
+        "stock": one | {"budget_bytes": 0, "peak_bytes": 880_000_000},
+    }
+    path = tmp_path / "README.md"
+    path.write_text(f"before\n{readme.BEGIN}\nold\n{readme.END}\nafter\n")
+    readme.update(path, readme.section(results))
+    text = path.read_text()
+    assert text.startswith(f"before\n{readme.BEGIN}\n")
+    assert text.endswith(f"\n{readme.END}\nafter\n")
+    assert "old" not in text
+    assert "| none | 880.0 MB | 1.50 s | 2.500 to 0.500 |" in text
+    assert "| 300 MB | fails: ResourceExhausted | - | - |" in text
+    readme.update(path, readme.section(results))
+    assert path.read_text() == text
+
+
+def test_a_readme_without_markers_is_refused(tmp_path):
+    path = tmp_path / "README.md"
+    path.write_text("nothing here\n")
+    with pytest.raises(ValueError, match="no place for results"):
+        readme.update(path, "x")
+    assert path.read_text() == "nothing here\n"
