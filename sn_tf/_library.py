@@ -196,6 +196,12 @@ def install_call_options(
     return restore
 
 
+def is_managed() -> bool:
+    """Whether this thread's function calls go through a session's plans."""
+    options = tf_context.context().function_call_options
+    return isinstance(options, SessionCallOptions)
+
+
 def physical_devices() -> list[str]:
     """Names such as "CPU:0" of the devices that TensorFlow sees."""
     counts: dict[str, int] = {}

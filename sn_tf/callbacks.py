@@ -169,10 +169,11 @@ class MemoryBudget(keras.callbacks.Callback):  # type: ignore[misc]
         known = self._without_xla.get(part)
         if known is not None and known[0] is original:
             return known[1]
-        _log(
-            "jit_compile=True cannot be managed: under MemoryBudget the "
-            f"model's {part} steps run without XLA"
-        )
+        if part == "train" or not self._in_fit:  # Once is enough.
+            _log(
+                "jit_compile=True cannot be managed: steps under MemoryBudget "
+                "run without XLA"
+            )
         model = self.model
         model.jit_compile = False
         try:

@@ -4,26 +4,17 @@
 from __future__ import annotations
 
 import dataclasses
+import operator
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, SupportsIndex
 
 from sn_tf import _library
 from sn_tf.budget import parse_budget
 
 _POLICIES = ("auto", "liveness")
 _TIERS = ("auto", "host", "none")
-# What callers may pass, in the order of the documentation.
-_ARGUMENTS = (
-    "budget",
-    "policy",
-    "tiers",
-    "swap_dir",
-    "batch_size",
-    "device",
-    "report_dir",
-)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -91,36 +82,49 @@ def make_options(arguments: Mapping[str, Any]) -> Options:
             f"{arguments[unknown[0]]!r}. Expected one of: "
             f"{', '.join(_ARGUMENTS)}."
         )
-    given = {name: _value_of(name, arguments) for name in _ARGUMENTS}
-    device = _check_device(given["device"])
-    options = Options(
-        budget_bytes=parse_budget(
-            "auto" if given["budget"] is None else given["budget"],
-            in_use_bytes=_library.library().stats(device)["in_use_bytes"],
-        ),
-        policy=_check_choice("policy", given["policy"], _POLICIES),
-        tiers=_check_choice("tiers", given["tiers"], _TIERS),
-        swap_dir=_check_swap_dir(given["swap_dir"]),
-        batch_size=_check_batch_size(given["batch_size"]),
-        device=device,
-        report_dir=_check_report_dir(given["report_dir"]),
-    )
+    values = {name: _checked(name, arguments.get(name)) for name in _ARGUMENTS}
+    options = Options(budget_bytes=values.pop("budget"), **values)
     _library.library().check_options(options.to_parameters())
     return options
 
 
-def _value_of(name: str, arguments: Mapping[str, Any]) -> Any:
-    """Argument before environment; None where neither is given."""
-    value = arguments.get(name)
-    if value is None:
-        value = os.environ.get(f"SN_TF_{name.upper()}") or None
-    return value
+def _checked(name: str, argument: object) -> Any:
+    """The argument, else the environment's value, else the default; checked."""
+    check = _ARGUMENTS[name]
+    if argument is not None:
+        return check(argument)
+    variable = f"SN_TF_{name.upper()}"
+    value = os.environ.get(variable)
+    if not value:
+        return check(None)
+    try:
+        return check(_as_number(value) if name == "batch_size" else value)
+    except ValueError as error:
+        raise ValueError(
+            f"{error} It was read from the environment variable {variable}."
+        ) from error
+
+
+def _as_number(text: str) -> object:
+    """The number that `text` is; `text` itself where it is none."""
+    try:
+        return int(text)
+    except ValueError:
+        return text
 
 
 def _invalid(name: str, received: object, expected: str) -> ValueError:
     return ValueError(
         f"Invalid value for argument `{name}`. Received: {name}="
         f"{received!r}. Expected {expected}."
+    )
+
+
+def _check_budget(value: Any) -> int:
+    return parse_budget(
+        "auto" if value is None else value,
+        # The arena of any device that is accepted.
+        in_use_bytes=_library.library().stats("CPU:0")["in_use_bytes"],
     )
 
 
@@ -136,13 +140,12 @@ def _check_choice(name: str, value: object, accepted: tuple[str, ...]) -> str:
 def _check_batch_size(value: object) -> int:
     if value is None:
         return 0
-    try:
-        # Environment variables are strings; no other string is accepted.
-        size = int(value) if isinstance(value, (int, str)) else 0
-    except ValueError:
-        size = 0
-    if size <= 0 or isinstance(value, bool):
-        raise _invalid("batch_size", value, "a positive whole number")
+    expected = "a positive whole number"
+    if isinstance(value, bool) or not isinstance(value, SupportsIndex):
+        raise _invalid("batch_size", value, expected)
+    size = operator.index(value)
+    if size <= 0:
+        raise _invalid("batch_size", value, expected)
     return size
 
 
@@ -194,3 +197,16 @@ def _check_report_dir(value: object) -> str:
     except OSError as error:
         raise _invalid("report_dir", value, f"{expected} ({error})") from error
     return str(path)
+
+
+# What callers may pass, in the order of the documentation: how each is
+# checked and completed. None stands for "not given".
+_ARGUMENTS: dict[str, Callable[[Any], Any]] = {
+    "budget": _check_budget,
+    "policy": lambda value: _check_choice("policy", value, _POLICIES),
+    "tiers": lambda value: _check_choice("tiers", value, _TIERS),
+    "swap_dir": _check_swap_dir,
+    "batch_size": _check_batch_size,
+    "device": _check_device,
+    "report_dir": _check_report_dir,
+}
