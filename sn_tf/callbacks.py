@@ -17,8 +17,8 @@ _logger = logging.getLogger("sn_tf")
 
 _Step = Callable[..., Any]
 _Logs = dict[str, Any] | None
-# Steps after which the callback looks for a first plan: one that is measured
-# exists after the second, or there is none to wait for.
+# Steps after which the callback looks for a plan to log: one that is made of
+# what the first step measured exists after the second.
 _STEPS_UNTIL_PLAN = 3
 
 
@@ -33,7 +33,7 @@ class MemoryBudget(keras.callbacks.Callback):  # type: ignore[misc]
     `jit_compile=True` compiles the step past the graph pass, so steps under
     this callback are built without it; the model's setting stays as it is.
 
-    The first plan is logged in one line to the logger "sn_tf", on the standard
+    The plan is logged in one line to the logger "sn_tf", on the standard
     error stream unless the program has configured `logging`. Epoch and batch
     logs get `sn_tf/peak_bytes`: most bytes in use since training began (the
     callback resets the peak then).
@@ -186,16 +186,19 @@ class MemoryBudget(keras.callbacks.Callback):  # type: ignore[misc]
         return step
 
     def _after_step(self) -> None:
-        """Logs the first plan, once."""
+        """Logs the plan, once, when the first step has been measured."""
         if self._steps_until_plan == 0 or self._session is None:
             return
         self._steps_until_plan -= 1
-        plans = [plan for plan in self._session.reports() if plan.is_known]
-        if plans:
-            self._steps_until_plan = 0
-            # The training step; what else was planned is small beside it.
-            largest = max(plans, key=lambda plan: plan.stock_peak_bytes)
-            _log(largest.summary())
+        plans = [plan for plan in self._session.reports() if plan.is_planned]
+        if not plans:
+            return
+        # The training step; what else was planned is small beside it.
+        largest = max(plans, key=lambda plan: plan.stock_peak_bytes)
+        if self._steps_until_plan and self._session.expects_better(largest):
+            return
+        self._steps_until_plan = 0
+        _log(largest.summary())
 
     def _add_peak(self, logs: _Logs) -> None:
         if logs is not None:

@@ -75,7 +75,7 @@ class PlanReport:
 
     Attributes:
         function: Name of the function.
-        feasible: Whether the plan keeps the budget.
+        feasible: Whether there is a plan that keeps the budget.
         policy: Policy that planned it.
         budget_bytes: Budget that it was planned for.
         stock_peak_bytes: Peak without the plan, as estimated.
@@ -137,12 +137,19 @@ class PlanReport:
         return self.added_seconds / self.step_seconds
 
     @property
-    def is_known(self) -> bool:
-        """Whether sizes were known, so that there is a plan to tell of."""
+    def is_planned(self) -> bool:
+        """Whether there is a plan; `reason` says why where there is none."""
         return self.stock_peak_bytes > 0
+
+    @property
+    def is_infeasible(self) -> bool:
+        """Whether planning found that the budget cannot be kept."""
+        return self.is_planned and not self.feasible
 
     def summary(self) -> str:
         """One line: budget, peaks, expected slowdown, and what moves."""
+        if not self.is_planned:
+            return f"{self.function} runs as it is: {self.reason}"
         if not self.feasible:
             return (
                 f"budget {format_bytes(self.budget_bytes)} is infeasible: at "

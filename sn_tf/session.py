@@ -76,6 +76,10 @@ class Session:
             for values in self._library.reports(self._number)
         ]
 
+    def expects_better(self, plan: PlanReport) -> bool:
+        """Whether the next call plans anew, from what a step measured."""
+        return self._library.generation(self._number) > plan.generation
+
     def serialized_config(self, unmanaged: bytes) -> bytes:
         """`unmanaged` with the pass, set to the session's newest generation.
 
@@ -115,13 +119,13 @@ class Session:
             error, tf.errors.OpError
         ) or INFEASIBLE_MARKER not in str(error):
             return None
-        infeasible = [plan for plan in self.reports() if not plan.feasible]
+        infeasible = [plan for plan in self.reports() if plan.is_infeasible]
         return self._error_of(infeasible[-1]) if infeasible else None
 
     def _raise_infeasible(self) -> None:
         """Raises for an infeasible plan, once: a caller may shrink the step."""
         for plan in self.reports():
-            if not plan.feasible and _key(plan) not in self._raised:
+            if plan.is_infeasible and _key(plan) not in self._raised:
                 raise self._error_of(plan)
 
     def _error_of(self, plan: PlanReport) -> InfeasibleBudgetError:

@@ -261,6 +261,20 @@ def test_an_infeasible_plan_is_raised_once_with_its_generation(
     assert error.value.limiting_op == "conv1/Conv2D"
 
 
+def test_a_graph_without_a_plan_is_not_infeasible(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    generation = 0
+    library = _library.library()
+    unplanned = {**_REPORT, "stock_peak_bytes": 0, "reason": "it has a loop"}
+    monkeypatch.setattr(library, "generation", lambda session: generation)
+    monkeypatch.setattr(library, "reports", lambda session: [unplanned])
+    with sn_tf.scope("1GB"):
+        _call_config()
+        generation = 1
+        assert _parameters(_call_config())["generation"] == "1"
+
+
 def test_a_step_failed_as_infeasible_is_named_so(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

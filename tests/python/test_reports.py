@@ -76,6 +76,14 @@ def test_summary_of_an_infeasible_plan_names_the_op() -> None:
     assert "conv1/Conv2D" in line
 
 
+def test_summary_without_a_plan_gives_the_reason() -> None:
+    plan = dataclasses.replace(
+        _PLAN, feasible=False, stock_peak_bytes=0, reason="it has a loop"
+    )
+    assert not plan.is_infeasible
+    assert plan.summary() == "__inference_step_12 runs as it is: it has a loop"
+
+
 def test_unknown_step_time_is_no_slowdown() -> None:
     assert dataclasses.replace(_PLAN, step_seconds=0.0).slowdown == 0.0
 
