@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// SnObserve: tells a graph's observer that a step begins or ends.
+#include <string>
+#include <vector>
+
+#include "cc/allocator/arena_allocator.h"
+#include "cc/ops/names.h"
+#include "cc/ops/observer.h"
+#include "tensorflow/core/framework/common_shape_fns.h"
+#include "tensorflow/core/framework/op.h"
+#include "tensorflow/core/framework/op_kernel.h"
+#include "tensorflow/core/framework/shape_inference.h"
+
+namespace sn_tf {
+namespace {
+
+using tensorflow::OpKernel;
+using tensorflow::OpKernelConstruction;
+using tensorflow::OpKernelContext;
+
+// Stateful: nothing may prune it, or merge it with another.
+REGISTER_OP(kObserveOp)
+    .Input("inputs: T")
+    .Attr("T: list(type) >= 0")
+    .Attr("observer: int")
+    .Attr("phase: {'begin', 'end'} = 'begin'")
+    .SetIsStateful()
+    .SetShapeFn(tensorflow::shape_inference::NoOutputs);
+
+class ObserveOp : public OpKernel {
+ public:
+  explicit ObserveOp(OpKernelConstruction* context) : OpKernel(context) {
+    OP_REQUIRES_OK(context, context->GetAttr(kObserverAttr, &number_));
+    std::string phase;
+    OP_REQUIRES_OK(context, context->GetAttr(kPhaseAttr, &phase));
+    is_begin_ = phase == kPhaseBegin;
+  }
+
+  void Compute(OpKernelContext* context) override {
+    if (is_begin_) CpuArena()->MarkStepBegin();
+    const std::shared_ptr<StepObserver> observer = FindObserver(number_);
+    if (observer == nullptr) return;
+    if (!is_begin_) {
+      observer->OnStepEnd(context->step_id());
+      return;
+    }
+    std::vector<tensorflow::TensorShape> shapes;
+    shapes.reserve(context->num_inputs());
+    for (int i = 0; i < context->num_inputs(); ++i) {
+      shapes.push_back(context->input(i).shape());
+    }
+    OP_REQUIRES_OK(context, observer->OnStepBegin(context->step_id(), shapes));
+  }
+
+ private:
+  int64_t number_ = 0;
+  bool is_begin_ = true;
+};
+
+REGISTER_KERNEL_BUILDER(Name(kObserveOp).Device(tensorflow::DEVICE_CPU),
+                        ObserveOp);
+// Only shapes are looked at, and those are on the host.
+REGISTER_KERNEL_BUILDER(
+    Name(kObserveOp).Device(tensorflow::DEVICE_GPU).HostMemory("inputs"),
+    ObserveOp);
+
+}  // namespace
+}  // namespace sn_tf

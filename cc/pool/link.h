@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef SN_TF_CC_POOL_LINK_H_
+#define SN_TF_CC_POOL_LINK_H_
+
+#include <string>
+
+#include "cc/pool/transfer_queue.h"
+
+namespace sn_tf {
+
+// The path between a device's arena and a tier. Its directions do not wait for
+// each other.
+struct Link {
+  explicit Link(const std::string& name)
+      : out(name + "_out"), in(name + "_in") {}
+
+  TransferQueue out;
+  TransferQueue in;
+};
+
+}  // namespace sn_tf
+
+#endif  // SN_TF_CC_POOL_LINK_H_
