@@ -4,7 +4,7 @@
 import models
 
 # Rates at which every network here learns; none is tuned further.
-LEARNING_RATES = {"sgd": 0.02, "momentum": 0.01, "adam": 0.0005}
+LEARNING_RATES = {"sgd": 0.005, "momentum": 0.001, "adam": 0.0005}
 OPTIMIZERS = tuple(LEARNING_RATES)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import child, compare, long_run, readme, suite, train_step
+from benchmarks import child, compare, demo, long_run, readme, suite, train_step
 
 _ROOT = Path(__file__).resolve().parents[2]
 _RESNET = (
@@ -209,6 +209,26 @@ def test_suite_table_shows_failed_lines():
     )
     assert text.splitlines()[2].startswith("| unet | adam | - |")
     assert text.endswith("| sn: boom |")
+
+
+def test_demo_tells_what_did_not_go_as_said():
+    fits = {"loss": [3.0, 2.9, 1.0, 1.1], "peak_bytes": 9, "budget_bytes": 9}
+    good = {
+        "stock-limited": {"error": "ResourceExhausted", "message": "OOM"},
+        "sn": fits,
+        "stock": fits,
+    }
+    assert demo.faults(good) == []
+    bad = {
+        "stock-limited": fits,
+        "sn": fits | {"peak_bytes": 10},
+        "stock": fits | {"loss": [1.0, 2.0]},
+    }
+    assert demo.faults(bad) == [
+        "stock TensorFlow fits in the budget: choose a smaller",
+        "stock: the loss did not fall",
+        "sn: the peak is above the budget",
+    ]
 
 
 def test_long_run_tells_what_stayed():
