@@ -16,10 +16,30 @@ _RESNET = (
     *("--model", "resnet", "--depth", "20", "--image", "32"),
     *("--batch", "16", "--steps", "1"),
 )
-_FIELDS = """model batch image dtype optimizer mode policy tiers budget_bytes
-    step_time_s peak_bytes resident_bytes floor_bytes planned_peak_bytes
-    feasible loss weights_sha256 swapped_out_bytes_per_step recomputed_ops
-    plan_time_s rss_peak_bytes tf_version""".split()
+_FIELDS = [
+    "model",
+    "batch",
+    "image",
+    "dtype",
+    "optimizer",
+    "mode",
+    "policy",
+    "tiers",
+    "budget_bytes",
+    "step_time_s",
+    "peak_bytes",
+    "resident_bytes",
+    "floor_bytes",
+    "planned_peak_bytes",
+    "feasible",
+    "loss",
+    "weights_sha256",
+    "swapped_out_bytes_per_step",
+    "recomputed_ops",
+    "plan_time_s",
+    "rss_peak_bytes",
+    "tf_version",
+]
 
 
 def _run(*arguments, module="benchmarks.train_step"):
