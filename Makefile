@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+#   make test   everything that continuous integration checks
+#   make demo   trains within a budget in which stock TensorFlow fails
+#   make build  .venv with sn_tf built into it, for development
+# and the parts of `make test`: lint cc-test bazel wheel-test py-test. Needs
+# Python 3.11 or newer.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+CC_TREE := build/cc-test
+CXX_FILES = $(shell git ls-files '*.cc' '*.h')
+PY_FOLDERS = sn_tf models benchmarks tests cmake setup.py
+
+DEMO_PACKAGES := g++ python3-venv
+TEST_PACKAGES := $(DEMO_PACKAGES) bazel-bootstrap bazel-platforms \
+  bazel-rules-java bazel-rules-proto binutils ccache clang-format cmake git \
+  libgtest-dev ninja-build
+
+export CMAKE_ARGS := -DSN_TF_WERROR=ON
+export TF_CPP_MIN_LOG_LEVEL ?= 2
+
+.PHONY: test demo build lint cc-test py-test bazel wheel-test clean
+
+test:
+	.ci/system_packages $(TEST_PACKAGES)
+	$(MAKE) --no-print-directory lint
+	$(MAKE) --no-print-directory cc-test
+	$(MAKE) --no-print-directory bazel
+	$(MAKE) --no-print-directory wheel-test
+	$(MAKE) --no-print-directory py-test
+
+demo:
+	.ci/system_packages $(DEMO_PACKAGES)
+	$(MAKE) --no-print-directory build
+	$(BIN)/python -m benchmarks.demo
+
+# Python packages change with pyproject.toml; the library is looked at always,
+# and Ninja compiles what is new.
+build: $(VENV)/packages
+	$(BIN)/pip install --quiet --no-build-isolation --no-deps -e .
+
+$(VENV)/packages: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -c 'import tomllib; project = tomllib.load(open("pyproject.toml", "rb")); print(*project["build-system"]["requires"], sep="\n")' > $(VENV)/build-requirements.txt
+	$(BIN)/pip install --quiet -r $(VENV)/build-requirements.txt
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/pip install --quiet \
+	  --no-build-isolation -e '.[dev]'
+	touch $@
+
+lint: $(VENV)/packages
+	$(BIN)/ruff check $(PY_FOLDERS)
+	$(BIN)/ruff format --check $(PY_FOLDERS)
+	$(BIN)/mypy
+	clang-format --dry-run -Werror $(CXX_FILES)
+
+cc-test: $(VENV)/packages
+	cmake -S . -B $(CC_TREE) -G Ninja -DSN_TF_TESTS=ON $(CMAKE_ARGS) \
+	  -DPython3_EXECUTABLE=$(CURDIR)/$(BIN)/python
+	cmake --build $(CC_TREE)
+	ctest --test-dir $(CC_TREE) --output-on-failure
+
+bazel: $(VENV)/packages
+	PYTHON_BIN_PATH=$(BIN)/python bazel/build.sh
+
+wheel-test: $(VENV)/packages
+	PATH="$(CURDIR)/$(BIN):$$PATH" .ci/check_wheel $(BIN)/python
+
+py-test: build
+	$(BIN)/pytest -n 2
+
+clean:
+	rm -rf build dist *.egg-info sn_tf/_sn_tf.so sn_tf/_build_info.py
