@@ -11,7 +11,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-CC_TREE := build/cc-test
+CC_TREE := build/cmake
 CXX_FILES = $(shell git ls-files '*.cc' '*.h')
 PY_FOLDERS = sn_tf models benchmarks tests cmake setup.py
 
@@ -20,11 +20,14 @@ TEST_PACKAGES := $(DEMO_PACKAGES) bazel-bootstrap bazel-platforms \
   bazel-rules-java bazel-rules-proto binutils ccache clang-format cmake git \
   libgtest-dev ninja-build
 
-export CMAKE_ARGS := -DSN_TF_WERROR=ON
+# Python's cmake and ninja before the system's, for a tree used by both.
+USE_VENV := export PATH="$(CURDIR)/$(BIN):$$PATH";
+
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 
 .PHONY: test demo build lint cc-test py-test bazel wheel-test clean
 
+test: export CMAKE_ARGS := -DSN_TF_WERROR=ON
 test:
 	.ci/system_packages $(TEST_PACKAGES)
 	$(MAKE) --no-print-directory lint
@@ -41,14 +44,13 @@ demo:
 # Python packages change with pyproject.toml; the library is looked at always,
 # and Ninja compiles what is new.
 build: $(VENV)/packages
-	$(BIN)/pip install --quiet --no-build-isolation --no-deps -e .
+	$(USE_VENV) pip install --quiet --no-build-isolation --no-deps -e .
 
 $(VENV)/packages: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -c 'import tomllib; project = tomllib.load(open("pyproject.toml", "rb")); print(*project["build-system"]["requires"], sep="\n")' > $(VENV)/build-requirements.txt
 	$(BIN)/pip install --quiet -r $(VENV)/build-requirements.txt
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/pip install --quiet \
-	  --no-build-isolation -e '.[dev]'
+	$(USE_VENV) pip install --quiet --no-build-isolation -e '.[dev]'
 	touch $@
 
 lint: $(VENV)/packages
@@ -58,16 +60,16 @@ lint: $(VENV)/packages
 	clang-format --dry-run -Werror $(CXX_FILES)
 
 cc-test: $(VENV)/packages
-	cmake -S . -B $(CC_TREE) -G Ninja -DSN_TF_TESTS=ON $(CMAKE_ARGS) \
-	  -DPython3_EXECUTABLE=$(CURDIR)/$(BIN)/python
-	cmake --build $(CC_TREE)
-	ctest --test-dir $(CC_TREE) --output-on-failure
+	$(USE_VENV) cmake -S . -B $(CC_TREE) -G Ninja -DSN_TF_TESTS=ON \
+	  -DPython3_EXECUTABLE=$(CURDIR)/$(BIN)/python $(CMAKE_ARGS)
+	$(USE_VENV) cmake --build $(CC_TREE)
+	$(USE_VENV) ctest --test-dir $(CC_TREE) --output-on-failure
 
 bazel: $(VENV)/packages
 	PYTHON_BIN_PATH=$(BIN)/python bazel/build.sh
 
 wheel-test: $(VENV)/packages
-	PATH="$(CURDIR)/$(BIN):$$PATH" .ci/check_wheel $(BIN)/python
+	$(USE_VENV) .ci/check_wheel $(BIN)/python
 
 py-test: build
 	$(BIN)/pytest -n 2

@@ -29,7 +29,13 @@ class CMakeBuild(build_ext):
 
     def build_extension(self, ext: Extension) -> None:
         """Configures, compiles, and copies what was built."""
-        tree = Path(self.build_temp).resolve()
+        # For development one tree is kept, that of `make cc-test`.
+        kept = self.editable_mode or self.inplace
+        tree = _ROOT / "build/cmake" if kept else Path(self.build_temp)
+        tree = tree.resolve()
+        ninja = shutil.which("ninja")
+        if ninja is None:
+            sys.exit("ninja is missing: pip install ninja")
         subprocess.run(
             [
                 "cmake",
@@ -39,6 +45,8 @@ class CMakeBuild(build_ext):
                 str(tree),
                 "-G",
                 "Ninja",
+                # A kept tree remembers one that pip has deleted since.
+                f"-DCMAKE_MAKE_PROGRAM={ninja}",
                 f"-DPython3_EXECUTABLE={sys.executable}",
                 *shlex.split(os.environ.get("CMAKE_ARGS", "")),
             ],
