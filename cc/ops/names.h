@@ -11,15 +11,19 @@ namespace sn_tf {
 inline constexpr char kSwapOutOp[] = "SnSwapOut";
 // SnSwapIn(handle: variant) -> tensor: T. Attributes: T, buffer.
 inline constexpr char kSwapInOp[] = "SnSwapIn";
-// SnObserve(inputs: T...) -> (). Attributes: T (list), observer (int).
-// Runs first in every step of a rewritten graph and tells the observer
-// registered under that number the step's id and the shapes of `inputs`.
+// SnObserve(inputs: T...) -> (). Attributes: T (list), observer (int), phase.
+// Phase "begin" runs first in every step of a rewritten graph and tells the
+// observer registered under that number the step's id and the shapes of
+// `inputs`; phase "end" runs after all that the plan orders.
 inline constexpr char kObserveOp[] = "SnObserve";
 
 inline constexpr char kTypeAttr[] = "T";
 inline constexpr char kTierAttr[] = "tier";
 inline constexpr char kBufferAttr[] = "buffer";
 inline constexpr char kObserverAttr[] = "observer";
+inline constexpr char kPhaseAttr[] = "phase";
+inline constexpr char kPhaseBegin[] = "begin";
+inline constexpr char kPhaseEnd[] = "end";
 
 // Name prefix of nodes that the pass adds.
 inline constexpr char kNodePrefix[] = "SnTf/";

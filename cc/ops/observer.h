@@ -25,6 +25,10 @@ class StepObserver {
   // the step before any weight is written. Thread-safe.
   virtual absl::Status OnStepBegin(
       int64_t step_id, const std::vector<tensorflow::TensorShape>& shapes) = 0;
+
+  // Called once per step, after all ops that the plan orders, unless the step
+  // failed before. Thread-safe.
+  virtual void OnStepEnd(int64_t step_id) = 0;
 };
 
 // Keeps `observer` alive until UnregisterObserver. Returns its number, never 0

@@ -18,9 +18,6 @@ namespace {
 // anyway.
 constexpr int kMaxRounds = 60;
 
-// Below any live bytes: takes a position out of consideration.
-constexpr int64_t kIgnore = std::numeric_limits<int64_t>::max() / 4;
-
 // Memory that version `version` holds but nobody uses, between the uses at
 // `last_use` and `next_use`.
 struct Window {
@@ -54,12 +51,9 @@ class Round {
     while (true) {
       const auto [bytes, position] = profile_.Peak();
       if (bytes <= options_.budget_bytes) break;
-      Window* best = BestWindowOver(position);
-      if (best == nullptr) {
-        profile_.Add(position, position, -kIgnore);
-      } else {
-        Take(best);
-      }
+      Window* const best = BestWindowOver(position);
+      if (best == nullptr) break;  // No lower peak is within reach.
+      Take(best);
     }
     if (inserter_.empty()) return {};
     return DropUnused(graph_, inserter_.Apply(schedule_));

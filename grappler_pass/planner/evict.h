@@ -20,9 +20,9 @@ struct EvictOptions {
 
 // Empties idle windows (gaps between two uses of a version) by swaps and
 // recomputation, cheapest per byte first, until no position is over the
-// budget or none of those over it has a window left. Works peak first; what a
-// window's emptying costs, and what it adds elsewhere, is settled by analysing
-// the schedule anew between rounds.
+// budget or the highest has no window left: no lower peak is within reach then.
+// Works peak first; what a window's emptying adds elsewhere is settled by
+// analysing the schedule anew between rounds.
 Schedule EvictUntilFits(const MemoryGraph& graph, const CostModel& costs,
                         const EvictOptions& options, Schedule schedule);
 

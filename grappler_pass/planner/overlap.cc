@@ -7,6 +7,7 @@
 
 #include "grappler_pass/planner/liveness.h"
 #include "grappler_pass/planner/memory_profile.h"
+#include "grappler_pass/planner/schedule_edit.h"
 
 namespace sn_tf {
 namespace {
@@ -176,7 +177,8 @@ class Overlap {
 
 Schedule OverlapCopies(const MemoryGraph& graph, const CostModel& costs,
                        int64_t budget_bytes, const Schedule& schedule) {
-  Schedule moved = Overlap(graph, costs, budget_bytes, schedule).Run();
+  Schedule moved = KeepPartnersTogether(
+      graph, Overlap(graph, costs, budget_bytes, schedule).Run());
   return AnalyzeLiveness(graph, moved).peak_bytes() <= budget_bytes ? moved
                                                                     : schedule;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "grappler_pass/planner/planner.h"
 
-#include <limits>
+#include <algorithm>
+#include <utility>
 
 #include "grappler_pass/planner/evict.h"
 #include "grappler_pass/planner/liveness.h"
@@ -31,8 +32,9 @@ int64_t PeakOf(const MemoryGraph& graph, const Schedule& schedule) {
   return AnalyzeLiveness(graph, schedule).peak_bytes();
 }
 
-// The schedule with the lowest peak that the greedy choices reach. Chains have
-// temporaries of their own, so swaps alone may reach lower than both.
+// The schedule with the lowest peak that the greedy choices reach from one
+// start. Chains have temporaries of their own, so swaps alone may reach lower
+// than both.
 Schedule SmallestSchedule(const MemoryGraph& graph, const CostModel& costs,
                           const PlannerOptions& options,
                           const Schedule& route) {
@@ -42,6 +44,21 @@ Schedule SmallestSchedule(const MemoryGraph& graph, const CostModel& costs,
   evict.allow_recompute = false;
   Schedule swaps = EvictUntilFits(graph, costs, evict, route);
   return PeakOf(graph, swaps) <= PeakOf(graph, best) ? swaps : best;
+}
+
+// Greedy choices depend on the budget, so a budget just below the lowest peak
+// so far may lead lower still. Goes on until that ends or `budget` is met.
+Schedule Descend(const MemoryGraph& graph, const CostModel& costs,
+                 const PlannerOptions& options, const Schedule& route,
+                 int64_t budget, Schedule best) {
+  while (PeakOf(graph, best) > budget) {
+    const int64_t below = PeakOf(graph, best) - 1;
+    Schedule next =
+        EvictUntilFits(graph, costs, EvictOptionsOf(options, below), route);
+    if (PeakOf(graph, next) > below) break;
+    best = std::move(next);
+  }
+  return best;
 }
 
 // Fills what follows from the schedule.
@@ -83,10 +100,14 @@ MemoryPlan MakePlan(const MemoryGraph& graph, const PlannerOptions& options) {
     const int64_t budget = options.budget_bytes;
     const Schedule smallest =
         SmallestSchedule(graph, costs, options, plan.schedule);
-    plan.min_budget_bytes = PeakOf(graph, smallest);
     Schedule schedule = EvictUntilFits(
         graph, costs, EvictOptionsOf(options, budget), plan.schedule);
-    if (PeakOf(graph, schedule) > budget) schedule = smallest;
+    if (PeakOf(graph, schedule) > budget) {
+      schedule =
+          Descend(graph, costs, options, plan.schedule, budget, smallest);
+    }
+    plan.min_budget_bytes =
+        std::min(PeakOf(graph, smallest), PeakOf(graph, schedule));
     if (PeakOf(graph, schedule) <= budget) {
       schedule = RestoreWhereFits(graph, costs, budget, std::move(schedule));
       schedule = RestoreWhereFits(graph, costs, budget, std::move(schedule));

@@ -110,6 +110,34 @@ Schedule PlaceWaits(const MemoryGraph& graph, const Schedule& schedule) {
   return result;
 }
 
+Schedule KeepPartnersTogether(const MemoryGraph& graph,
+                              const Schedule& schedule) {
+  Schedule result;
+  for (size_t p = 0; p < schedule.size(); ++p) {
+    const PlanItem& item = schedule[p];
+    const OpId partner =
+        item.kind == ItemKind::kRun ? graph.ops[item.id].partner : kNone;
+    size_t q = p + 1;
+    while (q < schedule.size() && schedule[q].kind != ItemKind::kRun) ++q;
+    if (partner == kNone || q == schedule.size() || schedule[q].id != partner) {
+      result.push_back(item);
+      continue;
+    }
+    std::vector<PlanItem> behind;
+    for (size_t between = p + 1; between < q; ++between) {
+      const ItemKind kind = schedule[between].kind;
+      const bool restores =
+          kind == ItemKind::kSwapIn || kind == ItemKind::kRecompute;
+      (restores ? result : behind).push_back(schedule[between]);
+    }
+    result.push_back(item);
+    result.push_back(schedule[q]);
+    Append(behind, &result);
+    p = q;
+  }
+  return result;
+}
+
 Schedule DropUnused(const MemoryGraph& graph, Schedule schedule) {
   std::vector<bool> unused;
   while (MarkUnused(graph, schedule, &unused)) {
@@ -119,7 +147,7 @@ Schedule DropUnused(const MemoryGraph& graph, Schedule schedule) {
     }
     schedule = std::move(kept);
   }
-  return PlaceWaits(graph, schedule);
+  return KeepPartnersTogether(graph, PlaceWaits(graph, schedule));
 }
 
 }  // namespace sn_tf

@@ -39,8 +39,14 @@ std::vector<bool> StoredBuffers(const MemoryGraph& graph,
 // last use of the version that is swapped out. Drops those standing.
 Schedule PlaceWaits(const MemoryGraph& graph, const Schedule& schedule);
 
+// Moves what stands between two partners (see Op::partner) before or behind
+// both, so that a later pass of TensorFlow can still fuse them.
+Schedule KeepPartnersTogether(const MemoryGraph& graph,
+                              const Schedule& schedule);
+
 // Drops swap_ins and recomputations that nothing reads, and swap_outs that are
-// never swapped in, until there are none; then places the waits.
+// never swapped in, until there are none; then places
+// the waits and keeps partners together.
 Schedule DropUnused(const MemoryGraph& graph, Schedule schedule);
 
 }  // namespace sn_tf

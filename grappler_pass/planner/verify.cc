@@ -62,6 +62,8 @@ class Machine {
         for (const BufferId b : graph_.ops[item.id].reads) {
           pending[b] = std::max(pending[b], p + 1);
         }
+      } else if (item.kind == ItemKind::kSwapOut) {
+        pending[item.id] = std::max(pending[item.id], p + 1);
       } else if (item.kind == ItemKind::kSwapIn) {
         last_read_of_begun_[p].push_back(pending[item.id]);
         pending[item.id] = 0;
@@ -153,7 +155,7 @@ class Machine {
   void ReleaseIfRead(BufferId b, size_t p) {
     Slot& slot = slots_[b];
     if (!slot.in_memory || slot.last_read > p + 1) return;
-    if (slot.copying_out || AboutToSwapOut(b, p)) {
+    if (slot.copying_out) {
       slot.read_ended = true;
       return;
     }
@@ -164,16 +166,6 @@ class Machine {
     slot.doubled = false;
   }
 
-  // A swap_out follows its producer directly, among other swap_outs.
-  bool AboutToSwapOut(BufferId b, size_t p) const {
-    for (size_t q = p + 1; q < plan_.schedule.size(); ++q) {
-      const PlanItem& item = plan_.schedule[q];
-      if (item.kind != ItemKind::kSwapOut) return false;
-      if (item.id == b) return true;
-    }
-    return false;
-  }
-
   void ExecuteSwapOut(size_t p, BufferId b) {
     Slot& slot = slots_[b];
     if (!graph_.buffers[b].movable)
@@ -181,6 +173,7 @@ class Machine {
     if (!slot.in_memory || slot.stored)
       return Fail(p, graph_.buffers[b].name + " cannot be swapped out here");
     slot.stored = slot.copying_out = true;
+    ReleaseIfRead(b, p);
   }
 
   void ExecuteSwapWait(size_t p, BufferId b) {

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The planning half of the C interface.
+#include <cstring>
+#include <map>
+#include <string>
+
+#include "cc/capi/capi.h"
+#include "cc/core/json.h"
+#include "grappler_pass/planner/options.h"
+#include "grappler_pass/planner/report.h"
+#include "grappler_pass/session.h"
+
+namespace {
+
+char* Owned(const std::string& text) { return strdup(text.c_str()); }
+
+}  // namespace
+
+extern "C" {
+
+char* SnTfOptionSchema() {
+  sn_tf::JsonWriter json;
+  json.BeginArray();
+  for (const sn_tf::OptionInfo& option : sn_tf::OptionTable()) {
+    json.BeginObject();
+    json.Key("name").String(option.name);
+    json.Key("type").String(option.type);
+    json.Key("default").String(option.default_value);
+    json.Key("doc").String(option.doc);
+    json.EndObject();
+  }
+  json.EndArray();
+  return Owned(json.text());
+}
+
+char* SnTfCheckOptions(const char* const* names, const char* const* values,
+                       int count) {
+  std::map<std::string, std::string> given;
+  for (int i = 0; i < count; ++i) given[names[i]] = values[i];
+  sn_tf::PlannerOptions options;
+  const std::string error = sn_tf::ParseOptions(given, &options);
+  return error.empty() ? nullptr : Owned(error);
+}
+
+int64_t SnTfSessionCreate() { return sn_tf::CreateSession(); }
+
+void SnTfSessionDestroy(int64_t session) { sn_tf::DestroySession(session); }
+
+int64_t SnTfSessionGeneration(int64_t session) {
+  const auto found = sn_tf::FindSession(session);
+  return found == nullptr ? 0 : found->generation();
+}
+
+char* SnTfSessionReports(int64_t session) {
+  sn_tf::JsonWriter json;
+  json.BeginArray();
+  if (const auto found = sn_tf::FindSession(session)) {
+    for (const sn_tf::PlanReport& report : found->Reports()) {
+      sn_tf::WriteJson(report, &json);
+    }
+  }
+  json.EndArray();
+  return Owned(json.text());
+}
+
+}  // extern "C"

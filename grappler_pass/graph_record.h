@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One graph of a session from its first plan to its last.
+//
+//   kProvisional  planned before a step was measured. The next step is traced,
+//                 then a new generation is wanted: TensorFlow instantiates the
+//                 function anew, and the pass plans from what was measured.
+//   kSettled      planned from a measured step, or in need of no better plan.
+//                 Falls back to kProvisional when a step's inputs have grown.
+//   kInfeasible   no plan meets the budget: every step is refused.
+#ifndef SN_TF_GRAPPLER_PASS_GRAPH_RECORD_H_
+#define SN_TF_GRAPPLER_PASS_GRAPH_RECORD_H_
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "cc/ops/observer.h"
+#include "grappler_pass/plan_graph.h"
+#include "grappler_pass/session.h"
+
+namespace sn_tf {
+
+class GraphRecord : public StepObserver {
+ public:
+  explicit GraphRecord(std::string function);
+  ~GraphRecord() override;
+
+  // What is known now; for PlanGraph.
+  GraphKnowledge Knowledge() const;
+
+  // Takes note of the plan that the graph's next instance runs. `item` is kept
+  // while steps may have to be planned before they run.
+  void SetPlan(const PlannedGraph& planned, const PlannerOptions& options,
+               const tensorflow::grappler::GrapplerItem& item,
+               std::shared_ptr<Session> session);
+
+  // Refuse each step with a message that says why and what to do.
+  void Refuse(const PlannedGraph& planned);
+
+  absl::Status OnStepBegin(
+      int64_t step_id,
+      const std::vector<tensorflow::TensorShape>& shapes) override;
+  void OnStepEnd(int64_t step_id) override;
+
+  const std::string& function() const { return function_; }
+
+ private:
+  enum class State { kProvisional, kSettled, kInfeasible };
+
+  // Whether an observed dimension is larger than any before; remembers it.
+  bool Grew(const std::vector<tensorflow::TensorShape>& shapes);
+  // Plans with the dimensions just observed; an error where the budget cannot
+  // be met.
+  absl::Status CheckFeasible();
+  void BeginTrace(int64_t step_id);
+
+  const std::string function_;
+  mutable std::mutex mutex_;
+  State state_ = State::kProvisional;
+  GraphKnowledge knowledge_;
+  PlannerOptions options_;
+  std::shared_ptr<Session> session_;
+  std::unique_ptr<tensorflow::grappler::GrapplerItem> item_;
+  absl::Status refusal_;
+  bool sizes_assumed_ = false;
+  bool plan_moves_ = false;
+  Schedule schedule_;
+  int64_t traced_step_ = 0;
+  bool tracing_ = false;
+  int64_t trace_begin_bytes_ = 0;
+};
+
+// Why the plan cannot be met: budget, smallest budget, the op that sets it,
+// and what to do. Begins with kInfeasible.
+std::string InfeasibleMessage(const PlannedGraph& planned);
+
+// By this prefix Python knows the error.
+inline constexpr char kInfeasible[] = "sn_tf: infeasible budget";
+
+}  // namespace sn_tf
+
+#endif  // SN_TF_GRAPPLER_PASS_GRAPH_RECORD_H_

@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "grappler_pass/import.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "grappler_pass/op_costs.h"
+#include "grappler_pass/op_traits.h"
+#include "tensorflow/core/framework/types.h"
+#include "tensorflow/core/graph/tensor_id.h"
+
+namespace sn_tf {
+namespace {
+
+using tensorflow::GraphDef;
+using tensorflow::NodeDef;
+
+// Smaller buffers are not ordered or followed one by one; all of a step's
+// together are a fraction of one activation.
+constexpr int64_t kTinyBytes = 1024;
+
+// What the arena rounds sizes up to.
+constexpr int64_t kAlignment = 64;
+
+int64_t Rounded(int64_t bytes) {
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+void SortUnique(std::vector<int32_t>* ids) {
+  std::sort(ids->begin(), ids->end());
+  ids->erase(std::unique(ids->begin(), ids->end()), ids->end());
+}
+
+class Importer {
+ public:
+  Importer(const GraphDef& graph, const TensorInfos& infos,
+           const ImportOptions& options)
+      : graph_(graph), infos_(infos), options_(options) {}
+
+  absl::StatusOr<ImportedGraph> Run() {
+    result_.memory.resident_bytes = options_.resident_bytes;
+    AssignIds();
+    const absl::Status status = Connect();
+    if (!status.ok()) return status;
+    if (!result_.unsupported.empty()) return std::move(result_);
+    for (const OpId op : InTopologicalOrder()) {
+      AddOutputs(op);
+      AddReads(op);
+    }
+    AddFetches();
+    ConnectReaders(&result_.memory);
+    FindOverwriters();
+    PairFusible();
+    return std::move(result_);
+  }
+
+ private:
+  const NodeDef& Node(OpId op) const {
+    return graph_.node(result_.node_index[op]);
+  }
+
+  void AssignIds() {
+    for (int i = 0; i < graph_.node_size(); ++i) {
+      result_.node_index.push_back(i);
+    }
+    std::sort(result_.node_index.begin(), result_.node_index.end(),
+              [this](int a, int b) {
+                return graph_.node(a).name() < graph_.node(b).name();
+              });
+    const size_t count = result_.node_index.size();
+    result_.memory.ops.resize(count);
+    result_.inputs.resize(count);
+    result_.output_buffer.resize(count);
+    for (size_t i = 0; i < count; ++i) {
+      const NodeDef& node = Node(static_cast<OpId>(i));
+      Op& op = result_.memory.ops[i];
+      op.name = node.name();
+      op.type = node.op();
+      op.pure = IsPure(node);
+      id_of_[op.name] = static_cast<OpId>(i);
+      if (IsControlFlow(node) && result_.unsupported.empty()) {
+        result_.unsupported =
+            absl::StrCat("control flow (", node.op(), " ", node.name(),
+                         ") is left as it is: nothing is moved in this graph");
+      }
+    }
+  }
+
+  absl::Status Connect() {
+    for (size_t i = 0; i < result_.node_index.size(); ++i) {
+      Op& op = result_.memory.ops[i];
+      for (const std::string& input : Node(static_cast<OpId>(i)).input()) {
+        const tensorflow::TensorId tensor = tensorflow::ParseTensorName(input);
+        const auto found = id_of_.find(std::string(tensor.node()));
+        if (found == id_of_.end()) {
+          return absl::InvalidArgumentError(absl::StrCat(
+              "node ", op.name, " has input ", input, ", which is no node"));
+        }
+        op.after.push_back(found->second);
+        if (tensor.index() >= 0) {
+          result_.inputs[i].push_back({found->second, tensor.index()});
+        }
+      }
+      SortUnique(&op.after);
+    }
+    return absl::OkStatus();
+  }
+
+  // Stops short of cycles; the route finds them.
+  std::vector<OpId> InTopologicalOrder() {
+    const std::vector<Op>& ops = result_.memory.ops;
+    std::vector<std::vector<OpId>> next(ops.size());
+    std::vector<size_t> missing(ops.size());
+    std::vector<OpId> order;
+    level_.assign(ops.size(), 0);
+    for (size_t i = 0; i < ops.size(); ++i) {
+      missing[i] = ops[i].after.size();
+      for (const OpId before : ops[i].after) {
+        next[before].push_back(static_cast<OpId>(i));
+      }
+      if (missing[i] == 0) order.push_back(static_cast<OpId>(i));
+    }
+    for (size_t seen = 0; seen < order.size(); ++seen) {
+      for (const OpId op : next[order[seen]]) {
+        level_[op] = std::max(level_[op], level_[order[seen]] + 1);
+        if (--missing[op] == 0) order.push_back(op);
+      }
+    }
+    return order;
+  }
+
+  const std::vector<TensorInfo>& Infos(OpId op) const {
+    static const std::vector<TensorInfo> kEmpty;
+    const auto found = infos_.find(result_.memory.ops[op].name);
+    return found == infos_.end() ? kEmpty : found->second;
+  }
+
+  int PortCount(OpId op) const {
+    int ports = static_cast<int>(Infos(op).size());
+    for (const OpId next : consumers_[op]) {
+      for (const TensorRef& input : result_.inputs[next]) {
+        if (input.op == op) ports = std::max(ports, input.port + 1);
+      }
+    }
+    return ports;
+  }
+
+  void AddOutputs(OpId op) {
+    if (consumers_.empty()) {
+      consumers_.resize(result_.memory.ops.size());
+      for (size_t i = 0; i < result_.inputs.size(); ++i) {
+        for (const TensorRef& input : result_.inputs[i]) {
+          consumers_[input.op].push_back(static_cast<OpId>(i));
+        }
+      }
+    }
+    const NodeDef& node = Node(op);
+    std::vector<BufferId>& buffers = result_.output_buffer[op];
+    buffers.assign(PortCount(op), kNone);
+    if (IsResidentSource(node)) {
+      CountResidentSource(op);
+      return;
+    }
+    for (size_t port = 0; port < buffers.size(); ++port) {
+      const int aliased = AliasedInput(node, static_cast<int>(port));
+      if (aliased >= 0 &&
+          aliased < static_cast<int>(result_.inputs[op].size())) {
+        buffers[port] = result_.BufferOf(result_.inputs[op][aliased]);
+      } else {
+        buffers[port] = NewBuffer(op, static_cast<int>(port));
+      }
+    }
+  }
+
+  // Arguments and variables are in use already; constants and the input batch
+  // will be once the step runs. A profile has measured them.
+  void CountResidentSource(OpId op) {
+    const std::string& type = result_.memory.ops[op].type;
+    const bool counted = type == "_Arg" || type == "Placeholder";
+    if (counted || options_.profile != nullptr) return;
+    for (const TensorInfo& info : Infos(op)) {
+      result_.memory.resident_bytes +=
+          Rounded(std::max<int64_t>(info.bytes(), 0));
+    }
+  }
+
+  int64_t OutputBytes(OpId op, int port) const {
+    const std::vector<TensorInfo>& infos = Infos(op);
+    if (port < static_cast<int>(infos.size())) {
+      const int64_t bytes = infos[port].bytes();
+      if (bytes >= 0) return bytes;
+      if (!tensorflow::DataTypeCanUseMemcpy(infos[port].dtype)) return -1;
+    }
+    if (options_.profile == nullptr || port >= static_cast<int>(infos.size())) {
+      return -1;
+    }
+    const auto& measured = options_.profile->output_bytes;
+    const auto found = measured.find(result_.memory.ops[op].name);
+    if (found == measured.end()) return -1;
+    return port < static_cast<int>(found->second.size()) ? found->second[port]
+                                                         : -1;
+  }
+
+  BufferId NewBuffer(OpId op, int port) {
+    const int64_t bytes = OutputBytes(op, port);
+    if (bytes < 0) return kNone;
+    const bool view = IsVariableRead(Node(op));
+    if (bytes < kTinyBytes) {
+      if (!view) result_.memory.resident_bytes += Rounded(bytes);
+      return kNone;
+    }
+    Buffer buffer;
+    buffer.name = absl::StrCat(result_.memory.ops[op].name, ":", port);
+    buffer.bytes = Rounded(bytes);
+    buffer.producer = op;
+    buffer.view = view;
+    buffer.movable = !view;
+    const auto id = static_cast<BufferId>(result_.memory.buffers.size());
+    result_.dtypes.push_back(Infos(op)[port].dtype);
+    result_.memory.buffers.push_back(std::move(buffer));
+    result_.memory.ops[op].writes.push_back(id);
+    return id;
+  }
+
+  void AddReads(OpId op) {
+    Op& reader = result_.memory.ops[op];
+    std::vector<TensorInfo> inputs;
+    for (const TensorRef& input : result_.inputs[op]) {
+      const BufferId buffer = result_.BufferOf(input);
+      if (buffer != kNone) reader.reads.push_back(buffer);
+      const std::vector<TensorInfo>& infos = Infos(input.op);
+      inputs.push_back(input.port < static_cast<int>(infos.size())
+                           ? infos[input.port]
+                           : TensorInfo());
+    }
+    SortUnique(&reader.reads);
+    reader.seconds = IsResidentSource(Node(op))
+                         ? 0
+                         : EstimateSeconds(Node(op), inputs, Infos(op));
+    if (options_.profile != nullptr) {
+      const auto found = options_.profile->workspace_bytes.find(reader.name);
+      if (found != options_.profile->workspace_bytes.end() &&
+          found->second >= kTinyBytes) {
+        reader.workspace_bytes = found->second;
+      }
+    }
+  }
+
+  // What is fetched stays where it is until the end.
+  void AddFetches() {
+    Op fetch;
+    fetch.name = "the end of the step";
+    fetch.type = "fetch";
+    for (const std::string& name : options_.fetches) {
+      const auto found =
+          id_of_.find(std::string(tensorflow::ParseTensorName(name).node()));
+      if (found == id_of_.end()) continue;
+      fetch.after.push_back(found->second);
+      for (const BufferId b : result_.output_buffer[found->second]) {
+        if (b == kNone) continue;
+        fetch.reads.push_back(b);
+        result_.memory.buffers[b].movable = false;
+      }
+    }
+    SortUnique(&fetch.after);
+    SortUnique(&fetch.reads);
+    result_.memory.ops.push_back(std::move(fetch));
+  }
+
+  // The node that hands out the resource which `op` reads or writes.
+  OpId ResourceOf(OpId op) const {
+    while (!result_.inputs[op].empty() &&
+           (Node(op).op() == "Identity" || IsVariableRead(Node(op)) ||
+            IsStateWrite(Node(op)))) {
+      op = result_.inputs[op][0].op;
+    }
+    return op;
+  }
+
+  // Automatic control dependencies order the reads and writes of a variable,
+  // so that the lower level is the earlier one.
+  void FindOverwriters() {
+    std::map<OpId, std::vector<OpId>> writers;
+    for (size_t i = 0; i < result_.node_index.size(); ++i) {
+      const auto op = static_cast<OpId>(i);
+      if (IsStateWrite(Node(op))) writers[ResourceOf(op)].push_back(op);
+    }
+    for (Buffer& buffer : result_.memory.buffers) {
+      if (!buffer.view) continue;
+      const auto found = writers.find(ResourceOf(buffer.producer));
+      if (found == writers.end()) continue;
+      for (const OpId writer : found->second) {
+        const bool later = level_[writer] > level_[buffer.producer];
+        const bool first = buffer.overwriter == kNone ||
+                           level_[writer] < level_[buffer.overwriter];
+        if (later && first) buffer.overwriter = writer;
+      }
+      if (buffer.overwriter == kNone) continue;
+      std::vector<OpId>& soft =
+          result_.memory.ops[buffer.overwriter].soft_after;
+      for (const OpId reader : buffer.readers) {
+        if (reader != buffer.overwriter) soft.push_back(reader);
+      }
+      SortUnique(&soft);
+    }
+  }
+
+  // TensorFlow's layout pass for CPUs, which runs after this one, may merge
+  // the two gradients of a convolution with bias that read the same tensor.
+  void PairFusible() {
+    std::map<std::pair<OpId, int>, OpId> bias_gradient;
+    std::vector<Op>& ops = result_.memory.ops;
+    for (size_t i = 0; i < result_.node_index.size(); ++i) {
+      if (ops[i].type != "BiasAddGrad" || result_.inputs[i].empty()) continue;
+      const TensorRef& input = result_.inputs[i][0];
+      bias_gradient.insert({{input.op, input.port}, static_cast<OpId>(i)});
+    }
+    for (size_t i = 0; i < result_.node_index.size(); ++i) {
+      if (ops[i].type != "Conv2DBackpropFilter") continue;
+      if (result_.inputs[i].size() < 3) continue;
+      const TensorRef& input = result_.inputs[i][2];
+      const auto found = bias_gradient.find({input.op, input.port});
+      if (found == bias_gradient.end()) continue;
+      if (ops[found->second].partner != kNone) continue;
+      ops[i].partner = found->second;
+      ops[found->second].partner = static_cast<OpId>(i);
+    }
+  }
+
+  const GraphDef& graph_;
+  const TensorInfos& infos_;
+  const ImportOptions& options_;
+  std::map<std::string, OpId> id_of_;
+  std::vector<std::vector<OpId>> consumers_;
+  std::vector<int32_t> level_;
+  ImportedGraph result_;
+};
+
+}  // namespace
+
+absl::StatusOr<ImportedGraph> ImportGraph(const GraphDef& graph,
+                                          const TensorInfos& infos,
+                                          const ImportOptions& options) {
+  return Importer(graph, infos, options).Run();
+}
+
+}  // namespace sn_tf

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// GraphDef to MemoryGraph.
+#ifndef SN_TF_GRAPPLER_PASS_IMPORT_H_
+#define SN_TF_GRAPPLER_PASS_IMPORT_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "grappler_pass/planner/graph.h"
+#include "grappler_pass/step_profile.h"
+#include "grappler_pass/tensor_shapes.h"
+#include "tensorflow/core/framework/graph.pb.h"
+
+namespace sn_tf {
+
+struct TensorRef {
+  OpId op = kNone;
+  int port = 0;
+};
+
+// A MemoryGraph and what the rewriter needs to go back. Ops are the graph's
+// nodes in order of name; a last one without a node stands for the fetches.
+struct ImportedGraph {
+  MemoryGraph memory;
+  std::vector<int> node_index;                 // Of each op, in the GraphDef.
+  std::vector<std::vector<TensorRef>> inputs;  // Data inputs, in order.
+  std::vector<std::vector<BufferId>> output_buffer;  // Per op and port; kNone:
+                                                     // resident or tiny.
+  std::vector<tensorflow::DataType> dtypes;  // Element type of each buffer.
+  std::string unsupported;  // Why nothing may be planned; empty: it may.
+
+  BufferId BufferOf(const TensorRef& tensor) const {
+    return output_buffer[tensor.op][tensor.port];
+  }
+};
+
+struct ImportOptions {
+  // In use before the step begins.
+  int64_t resident_bytes = 0;
+  // Measured workspaces and sizes; nullptr: none yet.
+  const StepProfile* profile = nullptr;
+  // Nodes whose outputs are read after the step.
+  std::vector<std::string> fetches;
+};
+
+// Folds aliases into buffers and marks what may move. Buffers too small to
+// matter are counted as resident for the whole step.
+absl::StatusOr<ImportedGraph> ImportGraph(const tensorflow::GraphDef& graph,
+                                          const TensorInfos& infos,
+                                          const ImportOptions& options);
+
+}  // namespace sn_tf
+
+#endif  // SN_TF_GRAPPLER_PASS_IMPORT_H_

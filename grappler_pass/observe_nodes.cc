@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "grappler_pass/observe_nodes.h"
+
+#include <algorithm>
+#include <map>
+
+#include "absl/strings/str_cat.h"
+#include "cc/ops/names.h"
+#include "grappler_pass/op_traits.h"
+#include "tensorflow/core/framework/attr_value.pb.h"
+#include "tensorflow/core/graph/tensor_id.h"
+
+namespace sn_tf {
+namespace {
+
+using tensorflow::GraphDef;
+using tensorflow::NodeDef;
+
+// All ops of a planned graph are on one device.
+std::string DeviceOf(const GraphDef& graph) {
+  for (const NodeDef& node : graph.node()) {
+    if (!node.device().empty()) return node.device();
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string AddObserveNode(GraphDef* graph,
+                           const std::vector<StepInput>& inputs,
+                           int64_t observer, const char* phase) {
+  const std::string device = DeviceOf(*graph);
+  NodeDef* const node = graph->add_node();
+  node->set_name(absl::StrCat(kNodePrefix, "observe_", phase));
+  node->set_op(kObserveOp);
+  node->set_device(device);
+  auto& attr = *node->mutable_attr();
+  attr[kObserverAttr].set_i(observer);
+  attr[kPhaseAttr].set_s(phase);
+  attr[kTypeAttr].mutable_list();
+  for (const StepInput& input : inputs) {
+    node->add_input(absl::StrCat(input.node, ":", input.port));
+    attr[kTypeAttr].mutable_list()->add_type(input.dtype);
+  }
+  return node->name();
+}
+
+std::vector<bool> FeedsInputs(const GraphDef& graph,
+                              const std::vector<StepInput>& inputs) {
+  std::map<std::string, int> index;
+  for (int i = 0; i < graph.node_size(); ++i) index[graph.node(i).name()] = i;
+  std::vector<bool> feeds(graph.node_size(), false);
+  std::vector<int> open;
+  const auto reach = [&](const std::string& name) {
+    const auto found = index.find(name);
+    if (found == index.end() || feeds[found->second]) return;
+    feeds[found->second] = true;
+    open.push_back(found->second);
+  };
+  for (const StepInput& input : inputs) reach(input.node);
+  while (!open.empty()) {
+    const NodeDef& node = graph.node(open.back());
+    open.pop_back();
+    for (const std::string& input : node.input()) {
+      reach(std::string(tensorflow::ParseTensorName(input).node()));
+    }
+  }
+  return feeds;
+}
+
+void GuardStateWrites(GraphDef* graph, const std::vector<bool>& feeds_inputs,
+                      const std::string& observe) {
+  for (size_t i = 0; i < feeds_inputs.size(); ++i) {
+    NodeDef* const node = graph->mutable_node(static_cast<int>(i));
+    if (IsStateWrite(*node) && !feeds_inputs[i]) {
+      node->add_input("^" + observe);
+    }
+  }
+}
+
+bool IsObserved(const GraphDef& graph) {
+  return std::any_of(
+      graph.node().begin(), graph.node().end(),
+      [](const NodeDef& node) { return node.op() == kObserveOp; });
+}
+
+}  // namespace sn_tf

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The SnObserve nodes of a graph: how a planned step reports to its planner.
+#ifndef SN_TF_GRAPPLER_PASS_OBSERVE_NODES_H_
+#define SN_TF_GRAPPLER_PASS_OBSERVE_NODES_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "grappler_pass/tensor_shapes.h"
+#include "tensorflow/core/framework/graph.pb.h"
+
+namespace sn_tf {
+
+// Appends an SnObserve node of the given phase (cc/ops/names.h) that sees
+// `inputs`; returns its name.
+std::string AddObserveNode(tensorflow::GraphDef* graph,
+                           const std::vector<StepInput>& inputs,
+                           int64_t observer, const char* phase);
+
+// Per node: whether it is one of `inputs` or runs before one, and so cannot
+// wait for their observation.
+std::vector<bool> FeedsInputs(const tensorflow::GraphDef& graph,
+                              const std::vector<StepInput>& inputs);
+
+// Makes every node that writes a variable wait for node `observe`, except
+// those in `feeds_inputs`.
+void GuardStateWrites(tensorflow::GraphDef* graph,
+                      const std::vector<bool>& feeds_inputs,
+                      const std::string& observe);
+
+// Whether the pass has been here before: it is idempotent.
+bool IsObserved(const tensorflow::GraphDef& graph);
+
+}  // namespace sn_tf
+
+#endif  // SN_TF_GRAPPLER_PASS_OBSERVE_NODES_H_

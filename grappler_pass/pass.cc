@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The Grappler optimizer: import -> route -> plan -> verify -> rewrite.
+#include <chrono>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "cc/allocator/arena_allocator.h"
+#include "cc/ops/names.h"
+#include "cc/ops/observer.h"
+#include "grappler_pass/graph_record.h"
+#include "grappler_pass/observe_nodes.h"
+#include "grappler_pass/plan_graph.h"
+#include "grappler_pass/rewrite.h"
+#include "grappler_pass/session.h"
+#include "grappler_pass/split_sums.h"
+#include "tensorflow/core/framework/attr_value.pb.h"
+#include "tensorflow/core/grappler/clusters/cluster.h"
+#include "tensorflow/core/grappler/optimizers/custom_graph_optimizer.h"
+#include "tensorflow/core/grappler/optimizers/custom_graph_optimizer_registry.h"
+#include "tensorflow/core/platform/fingerprint.h"
+#include "tensorflow/core/platform/logging.h"
+
+namespace sn_tf {
+namespace {
+
+using tensorflow::GraphDef;
+using tensorflow::grappler::GrapplerItem;
+
+// Graphs whose buffers come to less are left alone, whatever the budget.
+constexpr int64_t kTrivialBytes = 1 << 20;
+
+// Grappler runs its optimizers this often on a graph; Python sets the number.
+// Only the last run rewrites, so that no optimizer comes after it.
+constexpr int kIterations = 2;
+
+uint64_t FingerprintOf(const GraphDef& graph) {
+  uint64_t fingerprint = 0;
+  for (const tensorflow::NodeDef& node : graph.node()) {
+    // Order-independent: Grappler may list the nodes differently next time.
+    fingerprint += tensorflow::Fingerprint64(node.name());
+  }
+  return fingerprint;
+}
+
+int64_t TotalBytes(const MemoryGraph& graph) {
+  int64_t total = 0;
+  for (const Buffer& buffer : graph.buffers) {
+    if (!buffer.view) total += buffer.bytes;
+  }
+  return total;
+}
+
+class SuperNeuronsPass : public tensorflow::grappler::CustomGraphOptimizer {
+ public:
+  absl::Status Init(
+      const tensorflow::RewriterConfig_CustomGraphOptimizer* config) override {
+    std::map<std::string, std::string> values;
+    if (config != nullptr) {
+      for (const auto& [name, value] : config->parameter_map()) {
+        values[name] = value.s();
+      }
+    }
+    const std::string error = ParseOptions(values, &options_);
+    return error.empty() ? absl::OkStatus() : absl::InvalidArgumentError(error);
+  }
+
+  std::string name() const override { return kPassName; }
+  bool UsesFunctionLibrary() const override { return false; }
+
+  absl::Status Optimize(tensorflow::grappler::Cluster* /*cluster*/,
+                        const GrapplerItem& item,
+                        GraphDef* optimized) override {
+    *optimized = item.graph;
+    if (++calls_ < kIterations || IsObserved(item.graph)) {
+      return absl::OkStatus();
+    }
+    const absl::Status status = Rewrite(item, optimized);
+    if (!status.ok()) {
+      LOG(WARNING) << "sn_tf leaves " << item.id << " as it is: " << status;
+      Report(item, PlanReport(), std::string(status.message()));
+      *optimized = item.graph;
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status Rewrite(const GrapplerItem& item, GraphDef* optimized) {
+    const auto begin = std::chrono::steady_clock::now();
+    session_ = FindSession(options_.session);
+    GraphDef split_graph = item.graph;
+    SplitSums(&split_graph);
+    const GrapplerItem split = item.WithGraph(std::move(split_graph));
+    const std::shared_ptr<GraphRecord> record =
+        session_ != nullptr
+            ? session_->Record(item.id, FingerprintOf(split.graph))
+            : std::make_shared<GraphRecord>(item.id);
+    GraphKnowledge knowledge = record->Knowledge();
+    knowledge.in_use_bytes = CpuArena()->stats().arena.in_use_bytes;
+    PlannerOptions options = options_;
+    if (options.batch_size == 0 && session_ != nullptr) {
+      options.batch_size = session_->seen_batch_size();
+    }
+    const absl::StatusOr<PlannedGraph> planned =
+        PlanGraph(split, options, knowledge);
+    if (!planned.ok()) return planned.status();
+    if (!planned->imported.unsupported.empty()) {
+      Report(item, PlanReport(), planned->imported.unsupported);
+      return absl::OkStatus();
+    }
+    if (TotalBytes(planned->imported.memory) < kTrivialBytes) {
+      return absl::OkStatus();
+    }
+    PlanReport report = ReportOf(planned->imported.memory, planned->plan);
+    report.measured = knowledge.profile.has_value();
+    const bool infeasible = !planned->plan.feasible;
+    if (infeasible) {
+      Guard(split, *planned, record, optimized);
+    } else {
+      Apply(split, *planned, options, record, optimized);
+    }
+    report.plan_seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
+            .count();
+    Report(item, std::move(report),
+           infeasible ? InfeasibleMessage(*planned) : "");
+    return absl::OkStatus();
+  }
+
+  void Apply(const GrapplerItem& split, const PlannedGraph& planned,
+             const PlannerOptions& options,
+             const std::shared_ptr<GraphRecord>& record, GraphDef* optimized) {
+    record->SetPlan(planned, options, split, session_);
+    const int64_t observer = RegisterObserver(record);
+    *optimized = RewriteGraph(split.graph, planned.imported, planned.plan,
+                              planned.inputs, {observer, observer});
+  }
+
+  // The graph stays as it is, but no step of it gets past its beginning.
+  void Guard(const GrapplerItem& split, const PlannedGraph& planned,
+             const std::shared_ptr<GraphRecord>& record, GraphDef* optimized) {
+    record->Refuse(planned);
+    const std::vector<bool> feeds = FeedsInputs(split.graph, planned.inputs);
+    *optimized = split.graph;
+    const std::string observe = AddObserveNode(
+        optimized, planned.inputs, RegisterObserver(record), kPhaseBegin);
+    GuardStateWrites(optimized, feeds, observe);
+  }
+
+  void Report(const GrapplerItem& item, PlanReport report, std::string reason) {
+    if (session_ == nullptr) return;
+    report.function = item.id;
+    report.policy = options_.policy;
+    report.budget_bytes = options_.budget_bytes;
+    report.generation = options_.generation;
+    report.reason = std::move(reason);
+    session_->SetReport(std::move(report));
+  }
+
+  PlannerOptions options_;
+  std::shared_ptr<Session> session_;
+  int calls_ = 0;
+};
+
+REGISTER_GRAPH_OPTIMIZER_AS(SuperNeuronsPass, kPassName);
+
+}  // namespace
+}  // namespace sn_tf

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "grappler_pass/plan_graph.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "grappler_pass/planner/liveness.h"
+#include "grappler_pass/planner/planner.h"
+#include "grappler_pass/planner/verify.h"
+
+namespace sn_tf {
+namespace {
+
+using tensorflow::grappler::GrapplerItem;
+
+// Stands for an unknown dimension while a plan only has to be as small as it
+// can be: large enough that activations outweigh what does not grow with it.
+constexpr int64_t kAssumedDim = 32;
+
+// Room that an unmeasured plan leaves for workspaces when it moves nothing.
+constexpr double kUnmeasuredMargin = 1.15;
+
+// The unknown dimensions with `leading` as the first; empty where others are
+// unknown too.
+StepInputDims WithLeading(const std::vector<StepInput>& inputs,
+                          int64_t leading) {
+  StepInputDims all;
+  for (const StepInput& input : inputs) {
+    std::vector<int64_t> dims = input.dims;
+    if (!dims.empty() && dims[0] < 0) dims[0] = leading;
+    if (!input.known_rank || std::any_of(dims.begin(), dims.end(),
+                                         [](int64_t dim) { return dim < 0; })) {
+      return {};
+    }
+    all.push_back(std::move(dims));
+  }
+  return all;
+}
+
+StepInputDims Assumed(const std::vector<StepInput>& inputs) {
+  StepInputDims all;
+  for (const StepInput& input : inputs) {
+    std::vector<int64_t> dims = input.dims;
+    for (int64_t& dim : dims) dim = dim < 0 ? kAssumedDim : dim;
+    all.push_back(std::move(dims));
+  }
+  return all;
+}
+
+ImportOptions ImportOptionsOf(const GrapplerItem& item,
+                              const GraphKnowledge& knowledge) {
+  ImportOptions options;
+  options.fetches = item.fetch;
+  options.resident_bytes = knowledge.in_use_bytes;
+  if (knowledge.profile.has_value()) {
+    options.profile = &*knowledge.profile;
+    options.resident_bytes = knowledge.profile->begin_bytes;
+  }
+  return options;
+}
+
+// What the measured step needed beyond what its schedule explains: input
+// pipelines filling up meanwhile, memory that aliases keep.
+void AddUnexplained(const GraphKnowledge& knowledge, MemoryGraph* graph) {
+  if (!knowledge.profile.has_value()) return;
+  const int64_t explained =
+      AnalyzeLiveness(*graph, knowledge.profiled_schedule).peak_bytes();
+  graph->resident_bytes +=
+      std::max<int64_t>(0, knowledge.profile->peak_bytes - explained);
+}
+
+bool Fits(const MemoryPlan& plan, const PlannerOptions& options) {
+  return plan.route_peak_bytes * kUnmeasuredMargin <=
+         static_cast<double>(options.budget_bytes);
+}
+
+// The plan, and whether it is provisional.
+void Choose(const PlannerOptions& options, bool sizes_known, bool measured,
+            PlannedGraph* planned) {
+  const MemoryGraph& graph = planned->imported.memory;
+  const bool moves = options.budget_bytes > 0 && options.policy != "liveness";
+  if (!moves || measured) {
+    planned->plan = MakePlan(graph, options);
+    return;
+  }
+  PlannerOptions route_only = options;
+  route_only.policy = "liveness";
+  planned->plan = MakePlan(graph, route_only);
+  if (sizes_known && Fits(planned->plan, options)) return;
+  planned->provisional = true;
+  planned->plan = MakeSmallestPlan(graph, options);
+  if (sizes_known) {
+    planned->plan.budget_bytes = options.budget_bytes;
+    planned->plan.feasible = planned->plan.peak_bytes <= options.budget_bytes;
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<PlannedGraph> PlanGraph(const GrapplerItem& item,
+                                       const PlannerOptions& options,
+                                       const GraphKnowledge& knowledge) {
+  PlannedGraph planned;
+  absl::StatusOr<TensorInfos> infos = InferShapes(item, {}, {});
+  if (!infos.ok()) return infos.status();
+  planned.inputs = UnknownStepInputs(item.graph, *infos);
+  StepInputDims dims = knowledge.dims;
+  if (dims.empty() && options.batch_size > 0) {
+    dims = WithLeading(planned.inputs, options.batch_size);
+  }
+  const bool sizes_known = planned.inputs.empty() || !dims.empty();
+  if (!planned.inputs.empty()) {
+    if (dims.empty()) dims = Assumed(planned.inputs);
+    infos = InferShapes(item, planned.inputs, dims);
+    if (!infos.ok()) return infos.status();
+  }
+  absl::StatusOr<ImportedGraph> imported =
+      ImportGraph(item.graph, *infos, ImportOptionsOf(item, knowledge));
+  if (!imported.ok()) return imported.status();
+  planned.imported = *std::move(imported);
+  if (!planned.imported.unsupported.empty()) return planned;
+  MemoryGraph& graph = planned.imported.memory;
+  std::string error = graph.Validate();
+  if (!error.empty()) return absl::InternalError(error);
+  AddUnexplained(knowledge, &graph);
+  Choose(options, sizes_known, knowledge.profile.has_value(), &planned);
+  if (planned.plan.schedule.empty()) {
+    return absl::InvalidArgumentError("the graph has a cycle");
+  }
+  error = VerifyPlan(graph, planned.plan);
+  if (!error.empty()) {
+    return absl::InternalError(absl::StrCat("plan rejected: ", error));
+  }
+  return planned;
+}
+
+}  // namespace sn_tf

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef SN_TF_GRAPPLER_PASS_PLAN_GRAPH_H_
+#define SN_TF_GRAPPLER_PASS_PLAN_GRAPH_H_
+
+#include <optional>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "grappler_pass/import.h"
+#include "grappler_pass/planner/options.h"
+#include "grappler_pass/planner/plan.h"
+#include "grappler_pass/step_profile.h"
+#include "grappler_pass/tensor_shapes.h"
+#include "tensorflow/core/grappler/grappler_item.h"
+
+namespace sn_tf {
+
+// What is known of a graph when it is planned.
+struct GraphKnowledge {
+  // Dimensions of the unknown step inputs; empty: not known yet.
+  StepInputDims dims;
+  // Of a finished step; none: not measured yet.
+  std::optional<StepProfile> profile;
+  // The schedule which that step ran.
+  Schedule profiled_schedule;
+  // In use now, before the step.
+  int64_t in_use_bytes = 0;
+};
+
+struct PlannedGraph {
+  std::vector<StepInput> inputs;  // The step inputs not fully known.
+  ImportedGraph imported;
+  MemoryPlan plan;
+  // Made before a step was measured, to be as small as it can be.
+  bool provisional = false;
+};
+
+// Infers shapes, imports, plans and verifies. `item` has had SplitSums. Where
+// the result's imported.unsupported is set, there is no plan. An error means
+// that the planner is at fault: the graph must be left as it is.
+absl::StatusOr<PlannedGraph> PlanGraph(
+    const tensorflow::grappler::GrapplerItem& item,
+    const PlannerOptions& options, const GraphKnowledge& knowledge);
+
+}  // namespace sn_tf
+
+#endif  // SN_TF_GRAPPLER_PASS_PLAN_GRAPH_H_

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "grappler_pass/rewrite.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "cc/ops/names.h"
+#include "grappler_pass/observe_nodes.h"
+#include "grappler_pass/op_traits.h"
+#include "tensorflow/core/framework/attr_value.pb.h"
+
+namespace sn_tf {
+namespace {
+
+using tensorflow::GraphDef;
+using tensorflow::NodeDef;
+
+std::string TensorName(const std::string& node, int port) {
+  return port == 0 ? node : absl::StrCat(node, ":", port);
+}
+
+void RemoveControlInputs(NodeDef* node) {
+  std::vector<std::string> data;
+  for (const std::string& input : node->input()) {
+    if (!absl::StartsWith(input, "^")) data.push_back(input);
+  }
+  node->clear_input();
+  for (std::string& input : data) node->add_input(std::move(input));
+}
+
+// Walks the schedule once, keeping which version of each buffer is current and
+// which nodes the next ordered node has to wait for.
+class Rewriter {
+ public:
+  Rewriter(const GraphDef& graph, const ImportedGraph& imported,
+           const MemoryPlan& plan, const std::vector<StepInput>& inputs,
+           const StepObservers& observers)
+      : imported_(imported),
+        memory_(imported.memory),
+        plan_(plan),
+        result_(graph),
+        version_(imported.memory.buffers.size(), 0),
+        swap_out_(imported.memory.buffers.size()),
+        home_(imported.memory.ops.size()) {
+    if (observers.begin == 0) return;
+    unordered_ = FeedsInputs(graph, inputs);
+    const std::string begin =
+        AddObserveNode(&result_, inputs, observers.begin, kPhaseBegin);
+    GuardStateWrites(&result_, unordered_, begin);
+    frontier_.push_back(begin);
+    end_observer_ = observers.end;
+  }
+
+  GraphDef Run() {
+    for (size_t p = 0; p < plan_.schedule.size(); ++p) {
+      const PlanItem& item = plan_.schedule[p];
+      switch (item.kind) {
+        case ItemKind::kRun:
+          RunOp(item.id);
+          break;
+        case ItemKind::kRecompute:
+          Recompute(item.id);
+          break;
+        case ItemKind::kSwapOut:
+          SwapOut(item.id);
+          break;
+        case ItemKind::kSwapWait:
+          frontier_.push_back(swap_out_[item.id]);
+          break;
+        case ItemKind::kSwapIn:
+          SwapIn(item.id);
+          break;
+      }
+    }
+    if (end_observer_ != 0) {
+      AddObserveNode(&result_, {}, end_observer_, kPhaseEnd);
+      Follow(result_.mutable_node(result_.node_size() - 1));
+    }
+    return std::move(result_);
+  }
+
+ private:
+  NodeDef* NodeOf(OpId op) {
+    return result_.mutable_node(imported_.node_index[op]);
+  }
+
+  bool HasNode(OpId op) const {
+    return static_cast<size_t>(op) < imported_.node_index.size();
+  }
+
+  std::string NewName(const std::string& of, const std::string& what) {
+    const std::string stem = absl::StrCat(
+        kNodePrefix, absl::StrReplaceAll(of, {{":", "_"}}), "/", what);
+    return absl::StrCat(stem, "_", name_count_[stem]++);
+  }
+
+  // Adds a control edge from each frontier node that `node` does not read.
+  void Follow(NodeDef* node) {
+    for (const std::string& before : frontier_) {
+      const bool known =
+          std::any_of(node->input().begin(), node->input().end(),
+                      [&before](const std::string& input) {
+                        return input == before || input == "^" + before ||
+                               absl::StartsWith(input, before + ":");
+                      });
+      if (!known) node->add_input("^" + before);
+    }
+  }
+
+  bool IsOrdered(OpId op) const {
+    return memory_.TouchesMemory(op) &&
+           (unordered_.empty() || !unordered_[imported_.node_index[op]]);
+  }
+
+  void RunOp(OpId op) {
+    if (!HasNode(op)) return;
+    RewireInputs(op, NodeOf(op));
+    RecordHome(op);
+    if (!IsOrdered(op)) return;
+    // Of two ops that may be fused, neither waits for the other.
+    const OpId partner = memory_.ops[op].partner;
+    if (partner != kNone && partner == last_op_) frontier_ = before_last_;
+    before_last_ = frontier_;
+    Follow(NodeOf(op));
+    frontier_ = {memory_.ops[op].name};
+    if (partner != kNone && partner == last_op_) {
+      frontier_.push_back(memory_.ops[partner].name);
+    }
+    last_op_ = op;
+  }
+
+  // The version under which each output of `op` was made, so that readers of
+  // that version use it and others a clone.
+  void RecordHome(OpId op) {
+    for (const BufferId b : imported_.output_buffer[op]) {
+      home_[op].push_back(b == kNone ? 0 : version_[b]);
+    }
+  }
+
+  void RewireInputs(OpId op, NodeDef* node) {
+    const std::vector<TensorRef>& inputs = imported_.inputs[op];
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const BufferId b = imported_.BufferOf(inputs[i]);
+      if (b == kNone) continue;
+      const std::string tensor = TensorOf(inputs[i], b, version_[b]);
+      *node->mutable_input(static_cast<int>(i)) = tensor;
+    }
+  }
+
+  // The tensor that stands for `tensor`, an alias of buffer `b`, under a
+  // version of it.
+  std::string TensorOf(const TensorRef& tensor, BufferId b, int version) {
+    const std::string& name = memory_.ops[tensor.op].name;
+    if (home_[tensor.op][tensor.port] == version) {
+      return TensorName(name, tensor.port);
+    }
+    if (memory_.buffers[b].producer == tensor.op) {
+      return tensors_.at({tensor.op, tensor.port, version});
+    }
+    const auto key = std::make_tuple(tensor.op, tensor.port, version);
+    const auto found = tensors_.find(key);
+    if (found != tensors_.end()) return found->second;
+    return tensors_[key] = CloneAlias(tensor, b, version);
+  }
+
+  std::string CloneAlias(const TensorRef& tensor, BufferId b, int version) {
+    NodeDef clone = *NodeOf(tensor.op);
+    RemoveControlInputs(&clone);
+    clone.set_name(NewName(clone.name(), "alias"));
+    clone.mutable_attr()->erase("_class");
+    const int aliased = AliasedInput(clone, tensor.port);
+    const TensorRef& source = imported_.inputs[tensor.op][aliased];
+    *clone.mutable_input(aliased) = TensorOf(source, b, version);
+    *result_.add_node() = clone;
+    return TensorName(clone.name(), tensor.port);
+  }
+
+  void Recompute(OpId op) {
+    NodeDef clone = *NodeOf(op);
+    RemoveControlInputs(&clone);
+    clone.set_name(NewName(clone.name(), "recompute"));
+    clone.mutable_attr()->erase("_class");
+    RewireInputs(op, &clone);
+    Follow(&clone);
+    frontier_ = {clone.name()};
+    last_op_ = kNone;
+    for (const BufferId b : memory_.ops[op].writes) {
+      ++version_[b];
+      for (size_t port = 0; port < imported_.output_buffer[op].size(); ++port) {
+        if (imported_.output_buffer[op][port] != b) continue;
+        tensors_[{op, static_cast<int>(port), version_[b]}] =
+            TensorName(clone.name(), static_cast<int>(port));
+      }
+    }
+    *result_.add_node() = std::move(clone);
+  }
+
+  int PortOf(BufferId b) const {
+    const std::vector<BufferId>& ports =
+        imported_.output_buffer[memory_.buffers[b].producer];
+    return static_cast<int>(std::find(ports.begin(), ports.end(), b) -
+                            ports.begin());
+  }
+
+  NodeDef SwapNode(BufferId b, const char* op, const char* what) {
+    const Buffer& buffer = memory_.buffers[b];
+    NodeDef node;
+    node.set_op(op);
+    node.set_name(NewName(buffer.name, what));
+    node.set_device(NodeOf(buffer.producer)->device());
+    (*node.mutable_attr())[kTypeAttr].set_type(imported_.dtypes[b]);
+    (*node.mutable_attr())[kBufferAttr].set_s(buffer.name);
+    return node;
+  }
+
+  void SwapOut(BufferId b) {
+    NodeDef node = SwapNode(b, kSwapOutOp, "swap_out");
+    (*node.mutable_attr())[kTierAttr].set_s("host");
+    node.add_input(
+        TensorName(memory_.ops[memory_.buffers[b].producer].name, PortOf(b)));
+    swap_out_[b] = node.name();
+    *result_.add_node() = std::move(node);
+  }
+
+  void SwapIn(BufferId b) {
+    NodeDef node = SwapNode(b, kSwapInOp, "swap_in");
+    node.add_input(swap_out_[b]);
+    Follow(&node);
+    ++version_[b];
+    tensors_[{memory_.buffers[b].producer, PortOf(b), version_[b]}] =
+        node.name();
+    *result_.add_node() = std::move(node);
+  }
+
+  const ImportedGraph& imported_;
+  const MemoryGraph& memory_;
+  const MemoryPlan& plan_;
+  GraphDef result_;
+  std::vector<bool> unordered_;  // By node: runs before the observation.
+  int64_t end_observer_ = 0;
+  std::vector<int> version_;  // Current, of each buffer.
+  std::vector<std::string> swap_out_;
+  std::vector<std::vector<int>> home_;  // Per op and port.
+  // What stands for (op, port) under a version other than its home.
+  std::map<std::tuple<OpId, int, int>, std::string> tensors_;
+  std::map<std::string, int> name_count_;
+  std::vector<std::string> frontier_;
+  std::vector<std::string> before_last_;
+  OpId last_op_ = kNone;
+};
+
+}  // namespace
+
+GraphDef RewriteGraph(const GraphDef& graph, const ImportedGraph& imported,
+                      const MemoryPlan& plan,
+                      const std::vector<StepInput>& inputs,
+                      const StepObservers& observers) {
+  return Rewriter(graph, imported, plan, inputs, observers).Run();
+}
+
+}  // namespace sn_tf

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "grappler_pass/session.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "grappler_pass/graph_record.h"
+
+namespace sn_tf {
+namespace {
+
+struct Registry {
+  std::mutex mutex;
+  int64_t next = 1;
+  std::map<int64_t, std::shared_ptr<Session>> sessions;
+};
+
+// Never destroyed: steps may still run while the process ends.
+Registry& Sessions() {
+  static auto* const registry = new Registry;
+  return *registry;
+}
+
+}  // namespace
+
+std::shared_ptr<GraphRecord> Session::Record(const std::string& function,
+                                             uint64_t fingerprint) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  std::shared_ptr<GraphRecord>& record = records_[{function, fingerprint}];
+  if (record == nullptr) record = std::make_shared<GraphRecord>(function);
+  return record;
+}
+
+void Session::SawBatchSize(int64_t size) {
+  int64_t seen = seen_batch_size_.load();
+  while (size > seen && !seen_batch_size_.compare_exchange_weak(seen, size)) {
+  }
+}
+
+void Session::SetReport(PlanReport report) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = std::find_if(reports_.begin(), reports_.end(),
+                                  [&report](const PlanReport& other) {
+                                    return other.function == report.function;
+                                  });
+  if (found != reports_.end()) {
+    *found = std::move(report);
+  } else {
+    reports_.push_back(std::move(report));
+  }
+}
+
+std::vector<PlanReport> Session::Reports() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return reports_;
+}
+
+int64_t CreateSession() {
+  Registry& registry = Sessions();
+  const std::lock_guard<std::mutex> lock(registry.mutex);
+  const int64_t number = registry.next++;
+  registry.sessions[number] = std::make_shared<Session>();
+  return number;
+}
+
+void DestroySession(int64_t number) {
+  Registry& registry = Sessions();
+  const std::lock_guard<std::mutex> lock(registry.mutex);
+  registry.sessions.erase(number);
+}
+
+std::shared_ptr<Session> FindSession(int64_t number) {
+  Registry& registry = Sessions();
+  const std::lock_guard<std::mutex> lock(registry.mutex);
+  const auto found = registry.sessions.find(number);
+  return found == registry.sessions.end() ? nullptr : found->second;
+}
+
+}  // namespace sn_tf

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef SN_TF_GRAPPLER_PASS_STEP_PROFILE_H_
+#define SN_TF_GRAPPLER_PASS_STEP_PROFILE_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "cc/allocator/arena_allocator.h"
+
+namespace sn_tf {
+
+// What one step's allocation trace says of its ops.
+struct StepProfile {
+  // Per op name: most temporary bytes held at once, and the bytes of each
+  // output it allocated, in order.
+  std::map<std::string, int64_t> workspace_bytes;
+  std::map<std::string, std::vector<int64_t>> output_bytes;
+  // In use when the step began, and the most in use during it.
+  int64_t begin_bytes = 0;
+  int64_t peak_bytes = 0;
+};
+
+// Digests the events of step `step_id`; those of other steps and of no step
+// count towards the peak only. `begin_bytes`: in use when the trace began.
+StepProfile DigestTrace(const std::vector<AllocationEvent>& events,
+                        int64_t step_id, int64_t begin_bytes);
+
+}  // namespace sn_tf
+
+#endif  // SN_TF_GRAPPLER_PASS_STEP_PROFILE_H_
