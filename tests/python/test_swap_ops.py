@@ -271,7 +271,7 @@ def step(x):
 
 def forever():
     while True:
-        step(tf.zeros([20_000_000]))
+        step(tf.zeros([4_000_000]))
 
 before = sn_tf.stats().swapped_out_bytes
 threading.Thread(target=forever, daemon=True).start()
