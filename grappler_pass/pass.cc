@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/hash/hash.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "cc/allocator/arena_allocator.h"
@@ -22,7 +23,6 @@
 #include "tensorflow/core/grappler/clusters/cluster.h"
 #include "tensorflow/core/grappler/optimizers/custom_graph_optimizer.h"
 #include "tensorflow/core/grappler/optimizers/custom_graph_optimizer_registry.h"
-#include "tensorflow/core/platform/fingerprint.h"
 #include "tensorflow/core/platform/logging.h"
 
 namespace sn_tf {
@@ -42,7 +42,7 @@ uint64_t FingerprintOf(const GraphDef& graph) {
   uint64_t fingerprint = 0;
   for (const tensorflow::NodeDef& node : graph.node()) {
     // Order-independent: Grappler may list the nodes differently next time.
-    fingerprint += tensorflow::Fingerprint64(node.name());
+    fingerprint += absl::HashOf(node.name());
   }
   return fingerprint;
 }

@@ -72,8 +72,8 @@ std::vector<StepInput> UnknownStepInputs(const tensorflow::GraphDef& graph,
     for (size_t port = 0; port < found->second.size(); ++port) {
       const TensorInfo& info = found->second[port];
       if (tensorflow::DataTypeCanUseMemcpy(info.dtype) && !info.known()) {
-        inputs.push_back(
-            {node.name(), static_cast<int>(port), info.dims, info.dtype});
+        inputs.push_back({node.name(), static_cast<int>(port), info.dtype,
+                          info.known_rank, info.dims});
       }
     }
   }

@@ -61,15 +61,15 @@ void AllocationTrace::RecordAllocation(int64_t offset, int64_t bytes,
 }
 
 void AllocationTrace::RecordFree(int64_t offset, int64_t bytes) {
-  const auto live = live_ids_.find(offset);
-  if (live == live_ids_.end()) return;
   AllocationEvent event;
   event.time_ns = NowNs();
-  event.id = live->second;
   event.bytes = bytes;
   event.is_free = true;
+  if (const auto live = live_ids_.find(offset); live != live_ids_.end()) {
+    event.id = live->second;
+    live_ids_.erase(live);
+  }
   events_.push_back(std::move(event));
-  live_ids_.erase(live);
 }
 
 }  // namespace sn_tf

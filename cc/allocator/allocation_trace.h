@@ -15,7 +15,8 @@ struct AllocationEvent {
   enum class Region { kOutput, kTemp, kPersistent, kOther };
   int64_t time_ns = 0;  // Monotonic clock.
   int64_t step_id = 0;
-  uint64_t id = 0;    // Pairs an allocation with its release.
+  uint64_t id = 0;    // Pairs an allocation with its release; 0 for releases
+                      // of blocks allocated before the trace began.
   int64_t bytes = 0;  // As requested, rounded up to the alignment.
   bool is_free = false;
   // The rest is known of allocations only.
@@ -39,7 +40,6 @@ class AllocationTrace {
 
   // `event` as DescribeAllocation made it, before the lock was taken.
   void RecordAllocation(int64_t offset, int64_t bytes, AllocationEvent event);
-  // Does nothing where the block was allocated before Start.
   void RecordFree(int64_t offset, int64_t bytes);
 
  private:
