@@ -31,7 +31,9 @@ std::string AddObserveNode(GraphDef* graph,
                            int64_t observer, const char* phase) {
   const std::string device = DeviceOf(*graph);
   NodeDef* const node = graph->add_node();
-  node->set_name(absl::StrCat(kNodePrefix, "observe_", phase));
+  // A tf.compat.v1.Session keeps stateful kernels by node name: a later plan's
+  // node must not find this one's kernel.
+  node->set_name(absl::StrCat(kNodePrefix, "observe_", phase, "_", observer));
   node->set_op(kObserveOp);
   node->set_device(device);
   auto& attr = *node->mutable_attr();

@@ -107,6 +107,9 @@ class Session:
         rewrite = config.graph_options.rewrite_options
         # The pass plans in the last iteration, when the graph is final.
         rewrite.meta_optimizer_iterations = rewrite.TWO
+        # Its accumulation of long sums adds in no fixed order, and would come
+        # before the pass.
+        rewrite.memory_optimization = rewrite.NO_MEM_OPT
         custom = rewrite.custom_optimizers.add(name=_PASS_NAME)
         for name, value in options.to_parameters().items():
             custom.parameter_map[name].s = value.encode()
