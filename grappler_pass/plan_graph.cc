@@ -91,10 +91,11 @@ void Choose(const PlannerOptions& options, bool sizes_known, bool measured,
   if (sizes_known && Fits(planned->plan, options)) return;
   planned->provisional = true;
   planned->plan = MakeSmallestPlan(graph, options);
-  if (sizes_known) {
-    planned->plan.budget_bytes = options.budget_bytes;
-    planned->plan.feasible = planned->plan.peak_bytes <= options.budget_bytes;
-  }
+  if (!sizes_known) return;
+  planned->plan.budget_bytes = options.budget_bytes;
+  planned->plan.feasible = planned->plan.peak_bytes <= options.budget_bytes;
+  // It may be met all the same: MakePlan searches on.
+  if (!planned->plan.feasible) planned->plan = MakePlan(graph, options);
 }
 
 }  // namespace
