@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "grappler_pass/planner/options.h"
+
+#include <gtest/gtest.h>
+
+namespace sn_tf {
+namespace {
+
+TEST(OptionsTest, DefaultsRoundTripThroughTheTable) {
+  std::map<std::string, std::string> values;
+  for (const OptionInfo& option : OptionTable()) {
+    values[option.name] = option.default_value;
+  }
+  PlannerOptions options;
+  options.budget_bytes = 5;
+  ASSERT_EQ(ParseOptions(values, &options), "");
+  EXPECT_EQ(options.budget_bytes, 0);
+  EXPECT_EQ(options.policy, "auto");
+  EXPECT_EQ(options.min_buffer_bytes, PlannerOptions().min_buffer_bytes);
+}
+
+TEST(OptionsTest, ValuesAreRead) {
+  PlannerOptions options;
+  ASSERT_EQ(ParseOptions({{"budget_bytes", "300000000"}, {"tiers", "none"}},
+                         &options),
+            "");
+  EXPECT_EQ(options.budget_bytes, 300000000);
+  EXPECT_EQ(options.tiers, "none");
+}
+
+TEST(OptionsTest, BadValuesAreNamed) {
+  PlannerOptions options;
+  EXPECT_EQ(ParseOptions({{"budget_bytes", "-3"}}, &options),
+            "Invalid value for option `budget_bytes`. Received: \"-3\". "
+            "Expected an integer of at least 0.");
+  EXPECT_EQ(ParseOptions({{"batch_size", "32x"}}, &options),
+            "Invalid value for option `batch_size`. Received: \"32x\". "
+            "Expected an integer of at least 0.");
+  EXPECT_EQ(ParseOptions({{"policy", "magic"}}, &options),
+            "Invalid value for option `policy`. Received: \"magic\". "
+            "Expected one of \"auto\" \"liveness\".");
+}
+
+TEST(OptionsTest, UnknownOptionsAreNamed) {
+  PlannerOptions options;
+  const std::string error = ParseOptions({{"buget_bytes", "3"}}, &options);
+  EXPECT_EQ(error.rfind("Unknown option `buget_bytes`. Known options: "
+                        "budget_bytes policy",
+                        0),
+            0u);
+}
+
+}  // namespace
+}  // namespace sn_tf

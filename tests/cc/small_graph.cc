@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/cc/small_graph.h"
+
+#include <algorithm>
+
+namespace sn_tf {
+
+OpId SmallGraph::Add(const std::string& name,
+                     const std::vector<std::string>& reads,
+                     const Traits& traits) {
+  Op op;
+  op.name = name;
+  op.type = "Test";
+  op.pure = traits.pure;
+  op.seconds = traits.seconds;
+  op.workspace_bytes = traits.workspace_bytes;
+  for (const std::string& read : reads) {
+    op.after.push_back(id(read));
+    op.reads.push_back(buffer_id(read));
+  }
+  std::sort(op.after.begin(), op.after.end());
+  std::sort(op.reads.begin(), op.reads.end());
+  const auto id = static_cast<OpId>(graph_.ops.size());
+  if (traits.bytes > 0) {
+    Buffer buffer;
+    buffer.name = name + ":0";
+    buffer.bytes = traits.bytes;
+    buffer.producer = id;
+    buffer.movable = true;
+    op.writes.push_back(static_cast<BufferId>(graph_.buffers.size()));
+    graph_.buffers.push_back(buffer);
+  }
+  graph_.ops.push_back(op);
+  ids_[name] = id;
+  return id;
+}
+
+void SmallGraph::After(const std::string& op_name, const std::string& before) {
+  std::vector<OpId>& after = op(op_name).after;
+  after.insert(std::lower_bound(after.begin(), after.end(), id(before)),
+               id(before));
+}
+
+MemoryGraph SmallGraph::Build(int64_t resident_bytes) {
+  graph_.resident_bytes = resident_bytes;
+  ConnectReaders(&graph_);
+  return graph_;
+}
+
+SmallGraph ThreeLayers() {
+  SmallGraph graph;
+  graph.Add("in", {}, {100, false, 1, 0});
+  graph.Add("f1", {"in"}, {100, true, 1, 0});
+  graph.Add("f2", {"f1"}, {100, true, 1, 0});
+  graph.Add("f3", {"f2"}, {100, true, 1, 0});
+  graph.Add("loss", {"f3"}, {100, true, 1, 0});
+  graph.Add("b3", {"f2", "loss"}, {100, true, 1, 0});
+  graph.Add("b2", {"f1", "b3"}, {100, true, 1, 0});
+  graph.Add("b1", {"in", "b2"}, {100, true, 1, 0});
+  return graph;
+}
+
+}  // namespace sn_tf
