@@ -43,6 +43,21 @@ def training_report():
     return max(plans, key=lambda plan: plan.stock_peak_bytes, default=None)
 
 
+def planned():
+    """The fields that say what was planned; None where nothing was."""
+    plan = training_report()
+    return {
+        name: getattr(plan, name, None)
+        for name in (
+            "floor_bytes",
+            "planned_peak_bytes",
+            "min_budget_bytes",
+            "feasible",
+            "costs",
+        )
+    }
+
+
 def measured(model, training, before, after):
     """The fields that say what came of it.
 
@@ -56,15 +71,11 @@ def measured(model, training, before, after):
     steps = len(training.step_seconds)
     counted = training.step_seconds[loops.WARM_UP_STEPS :]
     swapped = after.swapped_out_bytes - before.swapped_out_bytes
-    return {
+    return planned() | {
         "step_time_s": statistics.median(counted or training.step_seconds),
         "step_times_s": training.step_seconds,
         "peak_bytes": after.peak_bytes,
         "resident_bytes": plan.resident_bytes if plan else after.in_use_bytes,
-        "floor_bytes": plan.floor_bytes if plan else None,
-        "planned_peak_bytes": plan.planned_peak_bytes if plan else None,
-        "min_budget_bytes": plan.min_budget_bytes if plan else None,
-        "feasible": plan.feasible if plan else None,
         "loss": training.losses,
         "val_loss": training.validation_losses,
         "weights_sha256": workload.weights_sha256(model),

@@ -70,7 +70,7 @@ def run(options):
 def _failure(error, message):
     from benchmarks import result
 
-    return {
+    return result.planned() | {
         "error": error,
         "message": message,
         "rss_peak_bytes": result.rss_peak_bytes(),

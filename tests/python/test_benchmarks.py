@@ -53,14 +53,20 @@ def _run(*arguments, module="benchmarks.train_step"):
     )
 
 
+def _measure(*arguments):
+    result = child.train_step(*arguments, quiet=True)
+    assert "error" not in result, result
+    return result
+
+
 @pytest.fixture(scope="module")
 def stock():
-    return child.train_step(*_RESNET, "--mode", "stock", quiet=True)
+    return _measure(*_RESNET, "--mode", "stock")
 
 
 @pytest.fixture(scope="module")
 def order():
-    return child.train_step(*_RESNET, "--mode", "order", quiet=True)
+    return _measure(*_RESNET, "--mode", "order")
 
 
 def _budget(stock, order):
@@ -81,9 +87,7 @@ def test_stock_is_measured(stock):
 
 def test_a_budget_gives_the_weights_of_the_route_alone(stock, order):
     budget = _budget(stock, order)
-    planned = child.train_step(
-        *_RESNET, "--mode", "sn", "--budget", budget, quiet=True
-    )
+    planned = _measure(*_RESNET, "--mode", "sn", "--budget", budget)
     assert budget < order["peak_bytes"]
     assert suite.faults(order, planned) == []
     assert planned["feasible"]
@@ -105,11 +109,9 @@ def test_stock_inside_the_budget_runs_out_of_memory(stock, order):
 
 def test_fit_keeps_the_budget_and_the_weights():
     fit = (*_RESNET, "--fit", "--samples", "40")
-    free = child.train_step(*fit, "--mode", "order", quiet=True)
+    free = _measure(*fit, "--mode", "order")
     budget = int(max(0.6 * free["peak_bytes"], 1.15 * free["floor_bytes"]))
-    planned = child.train_step(
-        *fit, "--mode", "sn", "--budget", budget, quiet=True
-    )
+    planned = _measure(*fit, "--mode", "sn", "--budget", budget)
     assert planned["peak_bytes"] <= budget < free["peak_bytes"]
     assert planned["loss"] == free["loss"]
     assert planned["val_loss"] == free["val_loss"]
@@ -210,6 +212,19 @@ def test_a_process_without_a_result_is_an_error():
 def test_suite_budget_is_the_larger_of_both():
     assert suite.budget_for(1000, 100) == 500
     assert suite.budget_for(1000, 600) == 690
+
+
+def test_suite_follows_a_floor_that_was_measured():
+    budgets = []
+
+    def run(mode, flag, budget):
+        assert (mode, flag) == ("sn", "--budget")
+        budgets.append(budget)
+        return {"floor_bytes": 800, "budget_bytes": budget}
+
+    planned = suite.run_planned(1000, 100, run)
+    assert budgets == [500, 920]
+    assert planned["budget_bytes"] == 920
 
 
 def test_suite_tells_what_is_wrong():
