@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -116,10 +117,9 @@ void* ArenaAllocator::AllocateRaw(size_t alignment, size_t num_bytes,
 
 void* ArenaAllocator::Allocate(size_t alignment, size_t num_bytes,
                                bool may_wait) {
-  const auto bytes = static_cast<int64_t>(
-      std::min(num_bytes, static_cast<size_t>(range_.bytes()) + 1));
-  const auto aligned = static_cast<int64_t>(
-      std::min(alignment, static_cast<size_t>(range_.bytes()) + 1));
+  constexpr size_t kMost = std::numeric_limits<int64_t>::max();
+  const auto bytes = static_cast<int64_t>(std::min(num_bytes, kMost));
+  const auto aligned = static_cast<int64_t>(std::min(alignment, kMost));
   void* block = nullptr;
   Outcome outcome = TryAllocate(bytes, aligned, &block);
   if (outcome == Outcome::kDone) return block;
@@ -136,7 +136,7 @@ ArenaAllocator::Outcome ArenaAllocator::TryAllocate(int64_t bytes,
                                                     int64_t alignment,
                                                     void** block) {
   // Offsets are aligned as addresses are only up to the base's own alignment.
-  if (alignment > AddressRange::kBaseAlignmentBytes) {
+  if (bytes > range_.bytes() || alignment > AddressRange::kBaseAlignmentBytes) {
     return Outcome::kNoAddresses;
   }
   AllocationEvent event;

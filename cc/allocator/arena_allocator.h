@@ -29,9 +29,9 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "cc/allocator/allocation_trace.h"
-#include "cc/allocator/resident_pages.h"
 #include "cc/core/address_range.h"
 #include "cc/core/arena.h"
+#include "cc/core/resident_pages.h"
 #include "xla/tsl/framework/allocator.h"
 
 namespace sn_tf {
@@ -68,7 +68,7 @@ class ArenaAllocator : public tsl::Allocator {
 
   // Between StartTrace and StopTrace every allocation and release is recorded,
   // in the order in which they happened. Releases of blocks allocated before
-  // StartTrace are left out. Ids are not reused by later traces. StartTrace
+  // StartTrace have the id 0. Ids are not reused by later traces. StartTrace
   // drops what a trace that nobody stopped has recorded.
   void StartTrace();
   std::vector<AllocationEvent> StopTrace();

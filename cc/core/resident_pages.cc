@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cc/allocator/resident_pages.h"
+#include "cc/core/resident_pages.h"
 
 #include <algorithm>
 
@@ -12,10 +12,8 @@ bool ResidentPages::Touch(int64_t offset, int64_t bytes, int64_t in_use_bytes) {
 }
 
 void ResidentPages::Advance(int64_t now_ns, int64_t in_use_bytes) {
-  const int64_t elapsed_ns = now_ns - window_begin_ns_;
-  if (elapsed_ns < kWindowNs) return;
-  // A window that ended long ago says nothing about now.
-  previous_peak_bytes_ = elapsed_ns < 2 * kWindowNs ? window_peak_bytes_ : 0;
+  if (now_ns - window_begin_ns_ < kWindowNs) return;
+  previous_peak_bytes_ = window_peak_bytes_;
   window_peak_bytes_ = in_use_bytes;
   window_begin_ns_ = now_ns;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Which pages of an arena's range are resident, and which to give back.
-#ifndef SN_TF_CC_ALLOCATOR_RESIDENT_PAGES_H_
-#define SN_TF_CC_ALLOCATOR_RESIDENT_PAGES_H_
+#ifndef SN_TF_CC_CORE_RESIDENT_PAGES_H_
+#define SN_TF_CC_CORE_RESIDENT_PAGES_H_
 
 #include <cstdint>
 #include <vector>
@@ -24,7 +24,7 @@ class ResidentPages {
 
   // Smaller pieces are not worth a system call.
   static constexpr int64_t kLeastPieceBytes = 64 * 1024;
-  // How long a peak counts as recent, at least; at most twice as long.
+  // A peak counts as recent in the window in which it was and in the next.
   static constexpr int64_t kWindowNs = 10'000'000'000;
 
   explicit ResidentPages(int64_t page_bytes) : page_bytes_(page_bytes) {}
@@ -32,7 +32,8 @@ class ResidentPages {
   // Notes an allocation. True where it made pages resident.
   bool Touch(int64_t offset, int64_t bytes, int64_t in_use_bytes);
 
-  // Lets the recent peak decay as time passes.
+  // Begins a new window where the time has come. Called now and then: a window
+  // in which nobody calls lasts longer.
   void Advance(int64_t now_ns, int64_t in_use_bytes);
 
   // What may stay resident; `budget_bytes` 0 means none was set.
@@ -61,4 +62,4 @@ class ResidentPages {
 
 }  // namespace sn_tf
 
-#endif  // SN_TF_CC_ALLOCATOR_RESIDENT_PAGES_H_
+#endif  // SN_TF_CC_CORE_RESIDENT_PAGES_H_
