@@ -2,6 +2,7 @@
 #include "grappler_pass/graph_record.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -35,26 +36,40 @@ GraphKnowledge GraphRecord::Knowledge() const {
 void GraphRecord::SetPlan(const PlannedGraph& planned,
                           const PlannerOptions& options,
                           const tensorflow::grappler::GrapplerItem& item,
-                          std::shared_ptr<Session> session) {
+                          const std::shared_ptr<Session>& session,
+                          double plan_seconds) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  const bool measured = knowledge_.profile.has_value();
-  const bool limited = options.budget_bytes > 0 && options.policy != "liveness";
-  state_ = limited && !measured ? State::kProvisional : State::kSettled;
-  sizes_assumed_ = !planned.inputs.empty() && knowledge_.dims.empty();
   options_ = options;
-  session_ = std::move(session);
+  session_ = session;
   schedule_ = planned.plan.schedule;
   plan_moves_ = planned.provisional;
+  sizes_assumed_ = !planned.inputs.empty() && knowledge_.dims.empty();
+  state_ =
+      knowledge_.profile.has_value() ? State::kSettled : State::kProvisional;
   item_.reset();
-  if (state_ == State::kProvisional && sizes_assumed_) {
+  if (state_ == State::kProvisional) {
     item_ = std::make_unique<tensorflow::grappler::GrapplerItem>(item);
   }
+  if (!planned.plan.feasible) {
+    state_ = State::kInfeasible;
+    refusal_ = absl::ResourceExhaustedError(InfeasibleMessage(planned));
+  }
+  Publish(planned, plan_seconds);
 }
 
-void GraphRecord::Refuse(const PlannedGraph& planned) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  state_ = State::kInfeasible;
-  refusal_ = absl::ResourceExhaustedError(InfeasibleMessage(planned));
+void GraphRecord::Publish(const PlannedGraph& planned,
+                          double plan_seconds) const {
+  const std::shared_ptr<Session> session = session_.lock();
+  if (session == nullptr) return;
+  PlanReport report = ReportOf(planned.imported.memory, planned.plan);
+  report.function = function_;
+  report.policy = options_.policy;
+  report.budget_bytes = options_.budget_bytes;
+  report.generation = options_.generation;
+  report.measured = knowledge_.profile.has_value();
+  report.plan_seconds = plan_seconds;
+  if (!planned.plan.feasible) report.reason = InfeasibleMessage(planned);
+  session->SetReport(std::move(report));
 }
 
 absl::Status GraphRecord::OnStepBegin(int64_t step_id,
@@ -62,18 +77,17 @@ absl::Status GraphRecord::OnStepBegin(int64_t step_id,
   const std::lock_guard<std::mutex> lock(mutex_);
   if (state_ == State::kInfeasible) return refusal_;
   const bool grew = Grew(shapes);
-  if (grew && item_ != nullptr) {
+  if (grew && sizes_assumed_ && item_ != nullptr) {
     const absl::Status status = CheckFeasible();
     if (!status.ok()) return status;
   }
-  const bool limited =
-      options_.budget_bytes > 0 && options_.policy != "liveness";
-  if (grew && limited) state_ = State::kProvisional;
+  if (grew) state_ = State::kProvisional;
   if (state_ == State::kProvisional) BeginTrace(step_id);
   return absl::OkStatus();
 }
 
 bool GraphRecord::Grew(const std::vector<TensorShape>& shapes) {
+  const std::shared_ptr<Session> session = session_.lock();
   StepInputDims& known = knowledge_.dims;
   bool grew = known.size() != shapes.size();
   known.resize(shapes.size());
@@ -84,8 +98,8 @@ bool GraphRecord::Grew(const std::vector<TensorShape>& shapes) {
       grew = grew || size > known[i][d];
       known[i][d] = std::max(known[i][d], size);
     }
-    if (!known[i].empty() && session_ != nullptr) {
-      session_->SawBatchSize(known[i][0]);
+    if (!known[i].empty() && session != nullptr) {
+      session->SawBatchSize(known[i][0]);
     }
   }
   return grew;
@@ -96,13 +110,7 @@ absl::Status GraphRecord::CheckFeasible() {
   knowledge.in_use_bytes = CpuArena()->stats().arena.in_use_bytes;
   const auto planned = PlanGraph(*item_, options_, knowledge);
   if (!planned.ok() || planned->plan.feasible) return absl::OkStatus();
-  if (session_ != nullptr) {
-    PlanReport report = ReportOf(planned->imported.memory, planned->plan);
-    report.function = function_;
-    report.policy = options_.policy;
-    report.reason = InfeasibleMessage(*planned);
-    session_->SetReport(std::move(report));
-  }
+  Publish(*planned, 0);
   return absl::ResourceExhaustedError(InfeasibleMessage(*planned));
 }
 
@@ -125,10 +133,23 @@ void GraphRecord::OnStepEnd(int64_t step_id) {
   knowledge_.profile = std::move(profile);
   knowledge_.profiled_schedule = schedule_;
   state_ = State::kSettled;
-  item_.reset();
-  if ((plan_moves_ || tight) && session_ != nullptr) {
-    session_->WantNewGeneration();
+  const bool limited =
+      options_.budget_bytes > 0 && options_.policy != "liveness";
+  const std::shared_ptr<Session> session = session_.lock();
+  if (limited && (plan_moves_ || tight) && session != nullptr) {
+    session->WantNewGeneration();
+  } else if (item_ != nullptr) {
+    RefreshReport();
   }
+  item_.reset();
+}
+
+void GraphRecord::RefreshReport() {
+  const auto begin = std::chrono::steady_clock::now();
+  const auto planned = PlanGraph(*item_, options_, knowledge_);
+  const std::chrono::duration<double> seconds =
+      std::chrono::steady_clock::now() - begin;
+  if (planned.ok()) Publish(*planned, seconds.count());
 }
 
 std::string InfeasibleMessage(const PlannedGraph& planned) {

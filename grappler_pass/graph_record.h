@@ -30,14 +30,12 @@ class GraphRecord : public StepObserver {
   // What is known now; for PlanGraph.
   GraphKnowledge Knowledge() const;
 
-  // Takes note of the plan that the graph's next instance runs. `item` is kept
-  // while steps may have to be planned before they run.
+  // Takes note of the plan that the graph's next instance runs, made in
+  // `plan_seconds`, and publishes its report. Where the plan is infeasible,
+  // each step is refused. `item` is kept until a step has been measured.
   void SetPlan(const PlannedGraph& planned, const PlannerOptions& options,
                const tensorflow::grappler::GrapplerItem& item,
-               std::shared_ptr<Session> session);
-
-  // Refuse each step with a message that says why and what to do.
-  void Refuse(const PlannedGraph& planned);
+               const std::shared_ptr<Session>& session, double plan_seconds);
 
   absl::Status OnStepBegin(
       int64_t step_id,
@@ -54,6 +52,9 @@ class GraphRecord : public StepObserver {
   // Plans with the dimensions just observed; an error where the budget cannot
   // be met.
   absl::Status CheckFeasible();
+  // Publishes what the measured step says of the plan that stays.
+  void RefreshReport();
+  void Publish(const PlannedGraph& planned, double plan_seconds) const;
   void BeginTrace(int64_t step_id);
 
   const std::string function_;
@@ -61,7 +62,7 @@ class GraphRecord : public StepObserver {
   State state_ = State::kProvisional;
   GraphKnowledge knowledge_;
   PlannerOptions options_;
-  std::shared_ptr<Session> session_;
+  std::weak_ptr<Session> session_;  // It owns this record.
   std::unique_ptr<tensorflow::grappler::GrapplerItem> item_;
   absl::Status refusal_;
   bool sizes_assumed_ = false;

@@ -82,7 +82,7 @@ class SuperNeuronsPass : public tensorflow::grappler::CustomGraphOptimizer {
     const absl::Status status = Rewrite(item, optimized);
     if (!status.ok()) {
       LOG(WARNING) << "sn_tf leaves " << item.id << " as it is: " << status;
-      Report(item, PlanReport(), std::string(status.message()));
+      ReportReason(item, std::string(status.message()));
       *optimized = item.graph;
     }
     return absl::OkStatus();
@@ -109,50 +109,39 @@ class SuperNeuronsPass : public tensorflow::grappler::CustomGraphOptimizer {
         PlanGraph(split, options, knowledge);
     if (!planned.ok()) return planned.status();
     if (!planned->imported.unsupported.empty()) {
-      Report(item, PlanReport(), planned->imported.unsupported);
+      ReportReason(item, planned->imported.unsupported);
       return absl::OkStatus();
     }
     if (TotalBytes(planned->imported.memory) < kTrivialBytes) {
       return absl::OkStatus();
     }
-    PlanReport report = ReportOf(planned->imported.memory, planned->plan);
-    report.measured = knowledge.profile.has_value();
-    const bool infeasible = !planned->plan.feasible;
-    if (infeasible) {
-      Guard(split, *planned, record, optimized);
+    const std::chrono::duration<double> seconds =
+        std::chrono::steady_clock::now() - begin;
+    record->SetPlan(*planned, options, split, session_, seconds.count());
+    const int64_t observer = RegisterObserver(record);
+    if (session_ != nullptr) session_->OwnObserver(observer);
+    if (planned->plan.feasible) {
+      *optimized = RewriteGraph(split.graph, planned->imported, planned->plan,
+                                planned->inputs, {observer, observer});
     } else {
-      Apply(split, *planned, options, record, optimized);
+      Guard(split.graph, *planned, observer, optimized);
     }
-    report.plan_seconds =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
-            .count();
-    Report(item, std::move(report),
-           infeasible ? InfeasibleMessage(*planned) : "");
     return absl::OkStatus();
   }
 
-  void Apply(const GrapplerItem& split, const PlannedGraph& planned,
-             const PlannerOptions& options,
-             const std::shared_ptr<GraphRecord>& record, GraphDef* optimized) {
-    record->SetPlan(planned, options, split, session_);
-    const int64_t observer = RegisterObserver(record);
-    *optimized = RewriteGraph(split.graph, planned.imported, planned.plan,
-                              planned.inputs, {observer, observer});
-  }
-
   // The graph stays as it is, but no step of it gets past its beginning.
-  void Guard(const GrapplerItem& split, const PlannedGraph& planned,
-             const std::shared_ptr<GraphRecord>& record, GraphDef* optimized) {
-    record->Refuse(planned);
-    const std::vector<bool> feeds = FeedsInputs(split.graph, planned.inputs);
-    *optimized = split.graph;
-    const std::string observe = AddObserveNode(
-        optimized, planned.inputs, RegisterObserver(record), kPhaseBegin);
-    GuardStateWrites(optimized, feeds, observe);
+  static void Guard(const GraphDef& graph, const PlannedGraph& planned,
+                    int64_t observer, GraphDef* optimized) {
+    *optimized = graph;
+    const std::string observe =
+        AddObserveNode(optimized, planned.inputs, observer, kPhaseBegin);
+    GuardStateWrites(optimized, FeedsInputs(graph, planned.inputs), observe);
   }
 
-  void Report(const GrapplerItem& item, PlanReport report, std::string reason) {
+  // Publishes why nothing is planned.
+  void ReportReason(const GrapplerItem& item, std::string reason) const {
     if (session_ == nullptr) return;
+    PlanReport report;
     report.function = item.id;
     report.policy = options_.policy;
     report.budget_bytes = options_.budget_bytes;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "cc/ops/observer.h"
 #include "grappler_pass/graph_record.h"
 
 namespace sn_tf {
@@ -22,6 +23,15 @@ Registry& Sessions() {
 }
 
 }  // namespace
+
+Session::~Session() {
+  for (const int64_t number : observers_) UnregisterObserver(number);
+}
+
+void Session::OwnObserver(int64_t number) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  observers_.push_back(number);
+}
 
 std::shared_ptr<GraphRecord> Session::Record(const std::string& function,
                                              uint64_t fingerprint) {
@@ -64,9 +74,13 @@ int64_t CreateSession() {
 }
 
 void DestroySession(int64_t number) {
+  std::shared_ptr<Session> ended;  // Destroyed without the lock.
   Registry& registry = Sessions();
   const std::lock_guard<std::mutex> lock(registry.mutex);
-  registry.sessions.erase(number);
+  const auto found = registry.sessions.find(number);
+  if (found == registry.sessions.end()) return;
+  ended = std::move(found->second);
+  registry.sessions.erase(found);
 }
 
 std::shared_ptr<Session> FindSession(int64_t number) {

@@ -23,6 +23,8 @@ class GraphRecord;
 // The graphs that one activation (a callback, a scope) plans. Thread-safe.
 class Session {
  public:
+  ~Session();
+
   // The record of the graph called `function` whose nodes hash to
   // `fingerprint`; made if there is none.
   std::shared_ptr<GraphRecord> Record(const std::string& function,
@@ -38,6 +40,9 @@ class Session {
   int64_t seen_batch_size() const { return seen_batch_size_.load(); }
   void SawBatchSize(int64_t size);
 
+  // Unregisters, when the session ends, what its graphs report to.
+  void OwnObserver(int64_t number);
+
   void SetReport(PlanReport report);
   // The latest of each function, oldest first.
   std::vector<PlanReport> Reports() const;
@@ -47,6 +52,7 @@ class Session {
   std::map<std::pair<std::string, uint64_t>, std::shared_ptr<GraphRecord>>
       records_;
   std::vector<PlanReport> reports_;
+  std::vector<int64_t> observers_;
   std::atomic<int64_t> generation_{0};
   std::atomic<int64_t> seen_batch_size_{0};
 };
