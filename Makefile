@@ -63,7 +63,8 @@ cc-test: $(VENV)/packages
 	$(USE_VENV) cmake -S . -B $(CC_TREE) -G Ninja -DSN_TF_TESTS=ON \
 	  -DPython3_EXECUTABLE=$(CURDIR)/$(BIN)/python $(CMAKE_ARGS)
 	$(USE_VENV) cmake --build $(CC_TREE)
-	$(USE_VENV) ctest --test-dir $(CC_TREE) --output-on-failure
+	$(USE_VENV) ctest --test-dir $(CC_TREE) -j 2 \
+	  --output-on-failure
 
 bazel: $(VENV)/packages
 	PYTHON_BIN_PATH=$(BIN)/python bazel/build.sh
