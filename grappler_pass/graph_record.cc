@@ -19,6 +19,9 @@ using tensorflow::TensorShape;
 // the present one moves nothing.
 constexpr double kTightShare = 0.97;
 
+// What a step finds in use may creep up without end; plans may not follow.
+constexpr int kMostReplans = 3;
+
 }  // namespace
 
 GraphRecord::GraphRecord(std::string function)
@@ -43,6 +46,7 @@ void GraphRecord::SetPlan(const PlannedGraph& planned,
   session_ = session;
   schedule_ = planned.plan.schedule;
   plan_moves_ = planned.provisional;
+  planned_resident_bytes_ = planned.imported.memory.resident_bytes;
   sizes_assumed_ = !planned.inputs.empty() && knowledge_.dims.empty();
   state_ =
       knowledge_.profile.has_value() ? State::kSettled : State::kProvisional;
@@ -82,8 +86,28 @@ absl::Status GraphRecord::OnStepBegin(int64_t step_id,
     if (!status.ok()) return status;
   }
   if (grew) state_ = State::kProvisional;
-  if (state_ == State::kProvisional) BeginTrace(step_id);
+  if (state_ == State::kProvisional) {
+    BeginTrace(step_id);
+  } else {
+    CheckResident();
+  }
   return absl::OkStatus();
+}
+
+void GraphRecord::CheckResident() {
+  const int64_t in_use = CpuArena()->stats().arena.in_use_bytes;
+  const std::shared_ptr<Session> session = session_.lock();
+  if (in_use <= planned_resident_bytes_ || outgrown_ == kMostReplans ||
+      options_.budget_bytes == 0 || !knowledge_.profile.has_value() ||
+      session == nullptr) {
+    return;
+  }
+  ++outgrown_;
+  const int64_t grown = in_use - planned_resident_bytes_;
+  knowledge_.profile->begin_bytes += grown;
+  knowledge_.profile->peak_bytes += grown;
+  planned_resident_bytes_ = in_use;
+  session->WantNewGeneration();
 }
 
 bool GraphRecord::Grew(const std::vector<TensorShape>& shapes) {

@@ -54,6 +54,8 @@ class GraphRecord : public StepObserver {
   absl::Status CheckFeasible();
   // Publishes what the measured step says of the plan that stays.
   void RefreshReport();
+  // Asks for a plan with more room where more is in use than it was made for.
+  void CheckResident();
   void Publish(const PlannedGraph& planned, double plan_seconds) const;
   void BeginTrace(int64_t step_id);
 
@@ -66,6 +68,10 @@ class GraphRecord : public StepObserver {
   std::unique_ptr<tensorflow::grappler::GrapplerItem> item_;
   absl::Status refusal_;
   bool sizes_assumed_ = false;
+  // What the plan takes to be in use when a step begins, and how often a step
+  // has found more.
+  int64_t planned_resident_bytes_ = 0;
+  int outgrown_ = 0;
   bool plan_moves_ = false;
   Schedule schedule_;
   int64_t traced_step_ = 0;

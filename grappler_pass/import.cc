@@ -175,12 +175,13 @@ class Importer {
     }
   }
 
-  // Arguments and variables are in use already; constants and the input batch
-  // will be once the step runs. A profile has measured them.
+  // Variables are in use already; constants will be once the step runs, and a
+  // profile has measured them. Of its inputs a step may find one more batch
+  // than the last: pipelines fetch ahead, and whether a fed array is copied
+  // depends on how its memory happens to be aligned.
   void CountResidentSource(OpId op) {
-    const std::string& type = result_.memory.ops[op].type;
-    const bool counted = type == "_Arg" || type == "Placeholder";
-    if (counted || options_.profile != nullptr) return;
+    const bool varies = IsStepInput(Node(op));
+    if (!varies && options_.profile != nullptr) return;
     for (const TensorInfo& info : Infos(op)) {
       result_.memory.resident_bytes +=
           Rounded(std::max<int64_t>(info.bytes(), 0));

@@ -80,6 +80,16 @@ void GuardStateWrites(GraphDef* graph, const std::vector<bool>& feeds_inputs,
   }
 }
 
+void HoldBack(GraphDef* graph, const std::vector<bool>& feeds_inputs,
+              const std::string& observe) {
+  for (size_t i = 0; i < feeds_inputs.size(); ++i) {
+    NodeDef* const node = graph->mutable_node(static_cast<int>(i));
+    if (!IsResidentSource(*node) && !feeds_inputs[i]) {
+      node->add_input("^" + observe);
+    }
+  }
+}
+
 bool IsObserved(const GraphDef& graph) {
   return std::any_of(
       graph.node().begin(), graph.node().end(),

@@ -30,6 +30,12 @@ void GuardStateWrites(tensorflow::GraphDef* graph,
                       const std::vector<bool>& feeds_inputs,
                       const std::string& observe);
 
+// Makes every node wait for node `observe`, except those in `feeds_inputs` and
+// sources: when `observe` fails, nothing has run.
+void HoldBack(tensorflow::GraphDef* graph,
+              const std::vector<bool>& feeds_inputs,
+              const std::string& observe);
+
 // Whether the pass has been here before: it is idempotent.
 bool IsObserved(const tensorflow::GraphDef& graph);
 

@@ -135,7 +135,7 @@ class SuperNeuronsPass : public tensorflow::grappler::CustomGraphOptimizer {
     *optimized = graph;
     const std::string observe =
         AddObserveNode(optimized, planned.inputs, observer, kPhaseBegin);
-    GuardStateWrites(optimized, FeedsInputs(graph, planned.inputs), observe);
+    HoldBack(optimized, FeedsInputs(graph, planned.inputs), observe);
   }
 
   // Publishes why nothing is planned.
