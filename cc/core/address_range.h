@@ -2,6 +2,8 @@
 //
 // A reserved range of virtual addresses. Reserving takes no memory: pages
 // become resident when first touched, and stop being so when decommitted.
+// Transparent huge pages are not asked for: training gains nothing measurable,
+// and what is resident would no longer be what was touched.
 #ifndef SN_TF_CC_CORE_ADDRESS_RANGE_H_
 #define SN_TF_CC_CORE_ADDRESS_RANGE_H_
 

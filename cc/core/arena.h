@@ -9,7 +9,9 @@
 // - A chunk is in use, free, or held. Adjacent free chunks are always merged.
 // - Free chunks are in the free index, chunks in use in the offset table.
 // - Allocation takes the low end of the smallest free chunk that fits, and the
-//   lowest of that size; so offsets follow from the calls alone.
+//   lowest of that size; so offsets follow from the calls alone. Small blocks
+//   have no region of their own: in a training step it lowers no high-water
+//   mark.
 #ifndef SN_TF_CC_CORE_ARENA_H_
 #define SN_TF_CC_CORE_ARENA_H_
 
