@@ -118,11 +118,15 @@ class Session:
         self, error: BaseException | None
     ) -> InfeasibleBudgetError | None:
         """The error to raise instead, where a step failed as infeasible."""
-        if not isinstance(
-            error, tf.errors.OpError
-        ) or INFEASIBLE_MARKER not in str(error):
+        if not isinstance(error, tf.errors.ResourceExhaustedError):
             return None
         infeasible = [plan for plan in self.reports() if plan.is_infeasible]
+        if INFEASIBLE_MARKER not in str(error):
+            # Ops that write no state run beside the one that stops the step,
+            # and may run out of memory first.
+            infeasible = [
+                plan for plan in infeasible if _key(plan) not in self._raised
+            ]
         return self._error_of(infeasible[-1]) if infeasible else None
 
     def _raise_infeasible(self) -> None:

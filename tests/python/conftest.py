@@ -7,6 +7,7 @@ budget are of the whole process, so every test must leave them as they were.
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from pathlib import Path
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
+import keras
 import pytest
 
 import sn_tf
@@ -28,12 +30,20 @@ def unmanaged_afterwards(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Fails a test that leaves management on, and switches it off."""
     for name in [name for name in os.environ if name.startswith("SN_TF_")]:
         monkeypatch.delenv(name)
+    _free_models()
     yield
     left_managed = _library.is_managed()
     left_budget = sn_tf.stats().budget_bytes
     sn_tf.disable()
+    _free_models()
     assert not left_managed
     assert left_budget == 0
+
+
+def _free_models() -> None:
+    """Frees what earlier tests left in the arena: Keras models are cycles."""
+    keras.backend.clear_session()
+    gc.collect()
 
 
 @pytest.fixture

@@ -18,10 +18,14 @@ _X = np.linspace(-1.0, 1.0, 40 * 8, dtype=np.float32).reshape(40, 8)
 _Y = _X.sum(axis=1, keepdims=True)
 
 
-def _model(**compile_options: Any) -> keras.Model:
+# Wide enough that its graph is worth planning.
+_WIDE = 8192
+
+
+def _model(width: int = 4, **compile_options: Any) -> keras.Model:
     keras.utils.set_random_seed(3)
     model = keras.Sequential(
-        [keras.Input((8,)), keras.layers.Dense(4), keras.layers.Dense(1)]
+        [keras.Input((8,)), keras.layers.Dense(width), keras.layers.Dense(1)]
     )
     model.compile("sgd", "mse", **compile_options)
     return model
@@ -139,7 +143,7 @@ def test_functions_made_anew_in_training_are_managed(
 def test_xla_is_off_for_the_training_only(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    model = _model(jit_compile=True)
+    model = _model(_WIDE, jit_compile=True)
     _fit(model)
     compiled = model.train_function
     caplog.clear()
@@ -200,7 +204,7 @@ def test_the_peak_is_in_the_logs() -> None:
 
 def test_the_plan_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, "sn_tf"):
-        _fit(_model(), sn_tf.MemoryBudget("1GB"), epochs=2)
+        _fit(_model(_WIDE), sn_tf.MemoryBudget("1GB"), epochs=2)
     lines = [line for line in caplog.messages if "planned peak" in line]
     assert len(lines) == 1
     assert lines[0].startswith("budget 1.0 GB, stock peak")

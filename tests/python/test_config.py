@@ -291,12 +291,31 @@ def test_a_step_failed_as_infeasible_is_named_so(
         raise failure
     assert error.value.__cause__ is failure
     assert _is_off()
-    other = tf.errors.ResourceExhaustedError(None, None, "OOM when allocating")
+
+
+def test_running_out_of_memory_beside_an_infeasible_plan_is_named_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    failure = tf.errors.ResourceExhaustedError(
+        None, None, "OOM when allocating"
+    )
+    reports: list[Any] = []
+    monkeypatch.setattr(_library.library(), "reports", lambda session: reports)
     with (
         pytest.raises(tf.errors.ResourceExhaustedError),
         sn_tf.scope("1GB"),
     ):
-        raise other
+        raise failure
+    reports.append(_REPORT)
+    with sn_tf.scope("1GB"):
+        with pytest.raises(sn_tf.InfeasibleBudgetError), sn_tf.scope("1GB"):
+            raise failure
+        # The plan was told of; this is another function's failure.
+        with (
+            pytest.raises(tf.errors.ResourceExhaustedError),
+            sn_tf.scope("1GB"),
+        ):
+            raise failure
 
 
 def test_session_config_extends_a_copy() -> None:
