@@ -83,7 +83,8 @@ class PlanReport:
         floor_bytes: Resident bytes plus the largest single op: no plan of
             whole tensors goes below.
         resident_bytes: What outlives a step.
-        min_budget_bytes: Smallest budget for which a plan exists.
+        min_budget_bytes: Smallest budget for which a plan exists; 0 where it
+            was not searched for.
         limiting_op: Op that sets it.
         added_seconds: Time that the plan adds to a step, as estimated.
         step_seconds: Time of a step without the plan, as estimated.
@@ -180,7 +181,12 @@ class PlanReport:
             ("planned peak", format_bytes(self.planned_peak_bytes)),
             ("floor", format_bytes(self.floor_bytes)),
             ("resident", format_bytes(self.resident_bytes)),
-            ("smallest budget", format_bytes(self.min_budget_bytes)),
+            (
+                "smallest budget",
+                format_bytes(self.min_budget_bytes)
+                if self.min_budget_bytes > 0
+                else "not searched for",
+            ),
             ("op that sets it", f"`{self.limiting_op}`"),
             ("added time", f"{self.added_seconds:.3f} s"),
             ("expected slowdown", f"{self.slowdown:.1%}"),
