@@ -207,7 +207,14 @@ class Importer {
 
   BufferId NewBuffer(OpId op, int port) {
     const int64_t bytes = OutputBytes(op, port);
-    if (bytes < 0) return kNone;
+    if (bytes < 0) {
+      const std::vector<TensorInfo>& infos = Infos(op);
+      if (port < static_cast<int>(infos.size()) &&
+          tensorflow::DataTypeCanUseMemcpy(infos[port].dtype)) {
+        ++result_.unknown_outputs;
+      }
+      return kNone;
+    }
     const bool view = IsVariableRead(Node(op));
     if (bytes < kTinyBytes) {
       if (!view) result_.memory.resident_bytes += Rounded(bytes);

@@ -30,6 +30,7 @@ struct ImportedGraph {
   std::vector<std::vector<BufferId>> output_buffer;  // Per op and port; kNone:
                                                      // resident or tiny.
   std::vector<tensorflow::DataType> dtypes;  // Element type of each buffer.
+  int unknown_outputs = 0;  // Whose sizes are neither inferred nor measured.
   std::string unsupported;  // Why nothing may be planned; empty: it may.
 
   BufferId BufferOf(const TensorRef& tensor) const {

@@ -112,7 +112,8 @@ class SuperNeuronsPass : public tensorflow::grappler::CustomGraphOptimizer {
       ReportReason(item, planned->imported.unsupported);
       return absl::OkStatus();
     }
-    if (TotalBytes(planned->imported.memory) < kTrivialBytes) {
+    if (TotalBytes(planned->imported.memory) < kTrivialBytes &&
+        planned->imported.unknown_outputs == 0) {
       return absl::OkStatus();
     }
     const std::chrono::duration<double> seconds =

@@ -15,9 +15,13 @@ namespace {
 
 using tensorflow::grappler::GrapplerItem;
 
-// Stands for an unknown dimension while a plan only has to be as small as it
-// can be: large enough that activations outweigh what does not grow with it.
-constexpr int64_t kAssumedDim = 32;
+// Stand for unknown dimensions while a plan only has to be as small as it can
+// be: large enough that activations outweigh what does not grow with them.
+constexpr int64_t kAssumedBatch = 1024;
+constexpr int64_t kAssumedDim = 64;
+
+// What comes and goes around a step: metrics, results of the step before.
+constexpr int64_t kSlackBytes = 128 * 1024;
 
 // Room that an unmeasured plan leaves for workspaces when it moves nothing.
 constexpr double kUnmeasuredMargin = 1.15;
@@ -43,7 +47,9 @@ StepInputDims Assumed(const std::vector<StepInput>& inputs) {
   StepInputDims all;
   for (const StepInput& input : inputs) {
     std::vector<int64_t> dims = input.dims;
-    for (int64_t& dim : dims) dim = dim < 0 ? kAssumedDim : dim;
+    for (size_t d = 0; d < dims.size(); ++d) {
+      if (dims[d] < 0) dims[d] = d == 0 ? kAssumedBatch : kAssumedDim;
+    }
     all.push_back(std::move(dims));
   }
   return all;
@@ -68,6 +74,7 @@ void AddUnexplained(const GraphKnowledge& knowledge, MemoryGraph* graph) {
   const int64_t explained =
       AnalyzeLiveness(*graph, knowledge.profiled_schedule).peak_bytes();
   graph->resident_bytes +=
+      kSlackBytes +
       std::max<int64_t>(0, knowledge.profile->peak_bytes - explained);
 }
 
@@ -88,7 +95,8 @@ void Choose(const PlannerOptions& options, bool sizes_known, bool measured,
   PlannerOptions route_only = options;
   route_only.policy = "liveness";
   planned->plan = MakePlan(graph, route_only);
-  if (sizes_known && Fits(planned->plan, options)) return;
+  const bool all_known = sizes_known && planned->imported.unknown_outputs == 0;
+  if (all_known && Fits(planned->plan, options)) return;
   planned->provisional = true;
   planned->plan = MakeSmallestPlan(graph, options);
   if (!sizes_known) return;

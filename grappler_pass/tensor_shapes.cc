@@ -98,7 +98,7 @@ absl::StatusOr<TensorInfos> InferShapes(const GrapplerItem& item,
   const GrapplerItem with_dims = item.WithGraph(std::move(graph));
   tensorflow::grappler::GraphProperties properties(with_dims);
   const absl::Status status = properties.InferStatically(
-      /*assume_valid_feeds=*/true, /*aggressive_shape_inference=*/false,
+      /*assume_valid_feeds=*/true, /*aggressive_shape_inference=*/true,
       /*include_tensor_values=*/false);
   if (!status.ok()) return status;
   TensorInfos infos;

@@ -147,11 +147,18 @@ ArenaAllocator::Outcome ArenaAllocator::TryAllocate(int64_t bytes,
   {
     absl::MutexLock lock(&mutex_);
     const int64_t rounded = arena_.RoundUp(bytes);
-    if (budget_bytes_ > 0 && arena_.in_use_bytes() + rounded > budget_bytes_) {
-      return Outcome::kOverBudget;
+    while (true) {
+      if (budget_bytes_ > 0 &&
+          arena_.in_use_bytes() + rounded > budget_bytes_) {
+        return Outcome::kOverBudget;
+      }
+      offset = arena_.Allocate(bytes, alignment);
+      if (offset != Arena::kNoOffset) break;
+      if (decommits_ == 0) return Outcome::kNoAddresses;
+      // The chunks held by another thread are free, and back in a moment.
+      mutex_.Await(absl::Condition(
+          +[](int* decommits) { return *decommits == 0; }, &decommits_));
     }
-    offset = arena_.Allocate(bytes, alignment);
-    if (offset == Arena::kNoOffset) return Outcome::kNoAddresses;
     largest_alloc_bytes_ = std::max(largest_alloc_bytes_, rounded);
     if (pages_.Touch(offset, rounded, arena_.in_use_bytes())) {
       decommit = pages_.ShouldDecommit(budget_bytes_);
@@ -260,8 +267,9 @@ int64_t ArenaAllocator::Decommit(int64_t target_bytes) {
   {
     absl::MutexLock lock(&mutex_);
     pieces = pages_.Take(arena_, target_bytes);
+    if (pieces.empty()) return 0;
+    ++decommits_;
   }
-  if (pieces.empty()) return 0;
   // The chunks are held: nobody else can have them while the system works.
   int64_t decommitted = 0;
   std::vector<const ResidentPages::Piece*> refused;
@@ -279,6 +287,7 @@ int64_t ArenaAllocator::Decommit(int64_t target_bytes) {
   for (const ResidentPages::Piece& piece : pieces) {
     arena_.Release(piece.chunk);
   }
+  --decommits_;
   return decommitted;
 }
 

@@ -116,6 +116,7 @@ class ArenaAllocator : public tsl::Allocator {
   ResidentPages pages_ ABSL_GUARDED_BY(mutex_);
   AllocationTrace trace_ ABSL_GUARDED_BY(mutex_);
   int64_t budget_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  int decommits_ ABSL_GUARDED_BY(mutex_) = 0;  // Under way, holding chunks.
   int64_t step_begin_bytes_ ABSL_GUARDED_BY(mutex_) = -1;  // -1: no step yet.
   int64_t largest_alloc_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   std::shared_ptr<const PressureCallback> pressure_ ABSL_GUARDED_BY(mutex_);

@@ -7,6 +7,7 @@
 
 #include "cc/capi/capi.h"
 #include "cc/core/json.h"
+#include "cc/pool/pool.h"
 #include "grappler_pass/planner/options.h"
 #include "grappler_pass/planner/report.h"
 #include "grappler_pass/session.h"
@@ -45,7 +46,11 @@ char* SnTfCheckOptions(const char* const* names, const char* const* values,
 
 int64_t SnTfSessionCreate() { return sn_tf::CreateSession(); }
 
-void SnTfSessionDestroy(int64_t session) { sn_tf::DestroySession(session); }
+void SnTfSessionDestroy(int64_t session) {
+  sn_tf::DestroySession(session);
+  // What the tier keeps warm between steps is of no use after the last.
+  sn_tf::HostTierInstance().ReleaseFreePages();
+}
 
 int64_t SnTfSessionGeneration(int64_t session) {
   const auto found = sn_tf::FindSession(session);

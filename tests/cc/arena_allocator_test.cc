@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -321,6 +322,28 @@ TEST_F(ArenaAllocatorTest, ThreadsShareTheArena) {
   EXPECT_EQ(in_use(), 0);
   EXPECT_LE(allocator_.stats().arena.peak_bytes, 4 * kMiB);
   EXPECT_GT(allocator_.stats().arena.allocations, 8000);
+}
+
+TEST_F(ArenaAllocatorTest, GivingPagesBackIsNoReasonToRefuse) {
+  std::atomic<bool> done{false};
+  std::thread giver([&] {
+    while (!done) allocator_.ReleaseFreePages();
+  });
+  int refused = 0;
+  for (int i = 0; i < 3000; ++i) {
+    void* const block = allocator_.AllocateRaw(64, kMiB);
+    if (block == nullptr) {
+      ++refused;
+      continue;
+    }
+    std::memset(block, 1, kMiB);
+    allocator_.DeallocateRaw(block);
+    // Time for the other thread to begin giving the block's pages back.
+    std::this_thread::sleep_for(std::chrono::microseconds(i % 50));
+  }
+  done = true;
+  giver.join();
+  EXPECT_EQ(refused, 0);
 }
 
 TEST(CpuArenaTest, BecomesTensorFlowsAllocator) {
