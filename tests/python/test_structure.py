@@ -201,7 +201,9 @@ def test_library_exports_the_c_interface_only():
     symbols = _output("nm", "-D", "--defined-only", str(LIBRARY))
     exported = {line.split()[-1] for line in symbols.splitlines()}
     declared = re.findall(
-        r"SN_TF_EXPORT[^;(]*?(\w+)\(", (ROOT / "cc/capi/capi.h").read_text()
+        r"^SN_TF_EXPORT[^;(]*?(\w+)\(",
+        (ROOT / "cc/capi/capi.h").read_text(),
+        re.MULTILINE,
     )
     assert exported == set(declared)
 
