@@ -15,7 +15,7 @@
 namespace sn_tf {
 namespace {
 
-constexpr int kGraphs = 150;
+constexpr int kGraphs = 60;
 
 class PlannerPropertyTest : public testing::TestWithParam<const char*> {
  protected:
