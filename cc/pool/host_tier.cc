@@ -20,8 +20,13 @@ void HostTier::Store(const void* source, int64_t bytes, StoreDone done) {
   int64_t offset;
   int64_t in_use;
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    std::unique_lock<std::mutex> lock(mutex_);
     offset = arena_.Allocate(bytes);
+    while (offset == Arena::kNoOffset && releases_ > 0) {
+      // What another thread holds is free, and back in a moment.
+      released_.wait(lock);
+      offset = arena_.Allocate(bytes);
+    }
     in_use = arena_.in_use_bytes();
   }
   if (offset == Arena::kNoOffset) {
@@ -72,6 +77,7 @@ void HostTier::ReleaseFreePages() {
     std::lock_guard<std::mutex> lock(mutex_);
     free_ranges = arena_.FreeRanges(AddressRange::PageBytes());
     for (const Arena::FreeRange& range : free_ranges) arena_.Hold(range);
+    ++releases_;
     touched_bytes = arena_.stats().high_water_bytes;
   }
   // Held, no block can be placed there while the system takes the pages.
@@ -81,6 +87,8 @@ void HostTier::ReleaseFreePages() {
   }
   std::lock_guard<std::mutex> lock(mutex_);
   for (const Arena::FreeRange& range : free_ranges) arena_.Release(range);
+  --releases_;
+  released_.notify_all();
 }
 
 void HostTier::Free(int64_t location) {

@@ -4,6 +4,7 @@
 #ifndef SN_TF_CC_POOL_HOST_TIER_H_
 #define SN_TF_CC_POOL_HOST_TIER_H_
 
+#include <condition_variable>
 #include <cstdint>
 #include <mutex>
 
@@ -36,6 +37,8 @@ class HostTier : public Tier {
   Link* const link_;
   AddressRange range_;
   mutable std::mutex mutex_;
+  std::condition_variable released_;
+  int releases_ = 0;  // Under way, holding free ranges.
   Arena arena_;  // Offsets in range_; a block's location is its offset.
 };
 
