@@ -39,7 +39,7 @@ class HostTier : public Tier {
   mutable std::mutex mutex_;
   std::condition_variable released_;
   int releases_ = 0;  // Under way, holding free ranges.
-  Arena arena_;  // Offsets in range_; a block's location is its offset.
+  Arena arena_;       // Offsets in range_; a block's location is its offset.
 };
 
 }  // namespace sn_tf
