@@ -44,7 +44,7 @@ void GraphRecord::SetPlan(const PlannedGraph& planned,
   const std::lock_guard<std::mutex> lock(mutex_);
   options_ = options;
   session_ = session;
-  schedule_ = planned.plan.schedule;
+  schedule_ = NamesOf(planned.imported.memory, planned.plan.schedule);
   plan_moves_ = planned.provisional;
   planned_resident_bytes_ = planned.imported.memory.resident_bytes;
   sizes_assumed_ = !planned.inputs.empty() && knowledge_.dims.empty();

@@ -73,7 +73,7 @@ class GraphRecord : public StepObserver {
   int64_t planned_resident_bytes_ = 0;
   int outgrown_ = 0;
   bool plan_moves_ = false;
-  Schedule schedule_;
+  NamedSchedule schedule_;
   int64_t traced_step_ = 0;
   bool tracing_ = false;
   int64_t trace_begin_bytes_ = 0;

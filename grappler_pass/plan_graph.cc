@@ -2,6 +2,8 @@
 #include "grappler_pass/plan_graph.h"
 
 #include <algorithm>
+#include <map>
+#include <string>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -67,12 +69,37 @@ ImportOptions ImportOptionsOf(const GrapplerItem& item,
   return options;
 }
 
+bool IsOpItem(ItemKind kind) {
+  return kind == ItemKind::kRun || kind == ItemKind::kRecompute;
+}
+
+// The schedule for this graph. Items of buffers that are too small to be
+// followed now that their sizes are known fall away.
+Schedule Resolve(const MemoryGraph& graph, const NamedSchedule& named) {
+  std::map<std::string, int32_t> ops;
+  std::map<std::string, int32_t> buffers;
+  for (size_t i = 0; i < graph.ops.size(); ++i) {
+    ops[graph.ops[i].name] = static_cast<int32_t>(i);
+  }
+  for (size_t b = 0; b < graph.buffers.size(); ++b) {
+    buffers[graph.buffers[b].name] = static_cast<int32_t>(b);
+  }
+  Schedule schedule;
+  for (const NamedItem& item : named) {
+    const auto& ids = IsOpItem(item.kind) ? ops : buffers;
+    const auto found = ids.find(item.name);
+    if (found != ids.end()) schedule.push_back({item.kind, found->second});
+  }
+  return schedule;
+}
+
 // What the measured step needed beyond what its schedule explains: input
 // pipelines filling up meanwhile, memory that aliases keep.
 void AddUnexplained(const GraphKnowledge& knowledge, MemoryGraph* graph) {
   if (!knowledge.profile.has_value()) return;
   const int64_t explained =
-      AnalyzeLiveness(*graph, knowledge.profiled_schedule).peak_bytes();
+      AnalyzeLiveness(*graph, Resolve(*graph, knowledge.profiled_schedule))
+          .peak_bytes();
   graph->resident_bytes +=
       kSlackBytes +
       std::max<int64_t>(0, knowledge.profile->peak_bytes - explained);
@@ -107,6 +134,17 @@ void Choose(const PlannerOptions& options, bool sizes_known, bool measured,
 }
 
 }  // namespace
+
+NamedSchedule NamesOf(const MemoryGraph& graph, const Schedule& schedule) {
+  NamedSchedule named;
+  named.reserve(schedule.size());
+  for (const PlanItem& item : schedule) {
+    named.push_back({item.kind, IsOpItem(item.kind)
+                                    ? graph.ops[item.id].name
+                                    : graph.buffers[item.id].name});
+  }
+  return named;
+}
 
 absl::StatusOr<PlannedGraph> PlanGraph(const GrapplerItem& item,
                                        const PlannerOptions& options,

@@ -3,6 +3,7 @@
 #define SN_TF_GRAPPLER_PASS_PLAN_GRAPH_H_
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -15,6 +16,16 @@
 
 namespace sn_tf {
 
+// A schedule that outlives its MemoryGraph: items refer to ops and buffers by
+// name. Buffers are numbered anew when other sizes become known.
+struct NamedItem {
+  ItemKind kind = ItemKind::kRun;
+  std::string name;
+};
+using NamedSchedule = std::vector<NamedItem>;
+
+NamedSchedule NamesOf(const MemoryGraph& graph, const Schedule& schedule);
+
 // What is known of a graph when it is planned.
 struct GraphKnowledge {
   // Dimensions of the unknown step inputs; empty: not known yet.
@@ -22,7 +33,7 @@ struct GraphKnowledge {
   // Of a finished step; none: not measured yet.
   std::optional<StepProfile> profile;
   // The schedule which that step ran.
-  Schedule profiled_schedule;
+  NamedSchedule profiled_schedule;
   // In use now, before the step.
   int64_t in_use_bytes = 0;
 };
