@@ -208,6 +208,23 @@ TEST_F(RewriteTest, UnknownSizesAreObservedAndThenPlanned) {
   EXPECT_EQ(known->plan.floor_bytes, kConstant + 4 * kBuffer);
 }
 
+TEST_F(RewriteTest, AProfileOfLargerBuffersServesSmallerOnes) {
+  const GrapplerItem item = SmallItem(-1);
+  const PlannerOptions options = Options(10 * kBuffer, "host");
+  GraphKnowledge knowledge;
+  const auto unknown = PlanGraph(item, options, knowledge);
+  ASSERT_TRUE(unknown.ok()) << unknown.status();
+  ASSERT_FALSE(unknown->imported.memory.buffers.empty());
+  // A row of 256 bytes: too small to be followed.
+  knowledge.dims = {{1, 64}};
+  knowledge.profile = StepProfile();
+  knowledge.profiled_schedule =
+      NamesOf(unknown->imported.memory, unknown->plan.schedule);
+  const auto known = PlanGraph(item, options, knowledge);
+  ASSERT_TRUE(known.ok()) << known.status();
+  EXPECT_TRUE(known->imported.memory.buffers.empty());
+}
+
 TEST_F(RewriteTest, ABatchSizeHintIsTakenForUnknownLeadingDimensions) {
   PlannerOptions options = Options(100 * kBuffer, "host");
   options.batch_size = 128;
