@@ -74,9 +74,15 @@ class DepthFirst {
   Frame Enter(OpId op) {
     position_[op] = kOnStack;
     Frame frame{op, graph_.ops[op].after, 0};
-    std::sort(frame.inputs.begin(), frame.inputs.end(), [this](OpId a, OpId b) {
-      return std::make_pair(-level_[a], a) < std::make_pair(-level_[b], b);
-    });
+    // What computes wants its deepest input first, which leaves the least in
+    // memory beside it. What only gathers (the step's end, behind all weight
+    // updates) lets each go as soon as it can.
+    const int sign = graph_.TouchesMemory(op) ? -1 : 1;
+    std::sort(frame.inputs.begin(), frame.inputs.end(),
+              [this, sign](OpId a, OpId b) {
+                return std::make_pair(sign * level_[a], a) <
+                       std::make_pair(sign * level_[b], b);
+              });
     const std::vector<OpId>& soft = graph_.ops[op].soft_after;
     frame.inputs.insert(frame.inputs.end(), soft.begin(), soft.end());
     if (graph_.ops[op].partner != kNone) {

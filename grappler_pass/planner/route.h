@@ -7,10 +7,10 @@
 namespace sn_tf {
 
 // Orders the ops (paper, Algorithm 1, made memory-aware): depth-first from the
-// sinks, shallow sinks first, so that a weight update follows its gradient;
-// then, among the ops whose inputs exist, one that frees more than it writes
-// goes before the depth-first order. Partners are adjacent. Empty where the
-// graph has a cycle. Deterministic.
+// sinks, shallow ones first, also among what the end of the step gathers, so
+// that a weight update follows its gradient; then, among the ops whose inputs
+// exist, one that frees more than it writes goes before the depth-first order.
+// Partners are adjacent. Empty where the graph has a cycle. Deterministic.
 Route BuildRoute(const MemoryGraph& graph);
 
 }  // namespace sn_tf

@@ -99,6 +99,28 @@ TEST(RouteTest, UpdatesFollowTheirGradients) {
   EXPECT_EQ(at("z_update1"), 9);
 }
 
+TEST(RouteTest, WeightGradientsDoNotWaitForTheEndOfTheStep) {
+  SmallGraph small = ThreeLayers();
+  const std::vector<std::pair<std::string, std::string>> layers = {
+      {"1", "b2"}, {"2", "b3"}, {"3", "loss"}};
+  for (const auto& [layer, gradient] : layers) {
+    small.Add("w" + layer, {gradient}, {100, true, 1, 0});
+    small.Add("update" + layer, {"w" + layer}, {0, false, 1, 0});
+  }
+  small.Add("end", {}, {0, false, 1, 0});
+  for (const auto& [layer, gradient] : layers) {
+    small.After("end", "update" + layer);
+  }
+  const MemoryGraph graph = small.Build();
+  const Route route = BuildRoute(graph);
+  const auto at = [&](const std::string& name) {
+    return std::find(route.begin(), route.end(), small.id(name)) -
+           route.begin();
+  };
+  EXPECT_LT(at("update3"), at("w2"));
+  EXPECT_LT(at("update2"), at("w1"));
+}
+
 TEST(RouteTest, ReadersOfAVariableComeBeforeItsUpdate) {
   SmallGraph small;
   small.Add("read", {}, {100, false, 1, 0});
