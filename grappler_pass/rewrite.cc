@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -13,6 +14,8 @@
 #include "cc/ops/names.h"
 #include "grappler_pass/observe_nodes.h"
 #include "grappler_pass/op_traits.h"
+#include "grappler_pass/planner/stages.h"
+#include "grappler_pass/stage_edges.h"
 #include "tensorflow/core/framework/attr_value.pb.h"
 
 namespace sn_tf {
@@ -34,8 +37,7 @@ void RemoveControlInputs(NodeDef* node) {
   for (std::string& input : data) node->add_input(std::move(input));
 }
 
-// Walks the schedule once, keeping which version of each buffer is current and
-// which nodes the next ordered node has to wait for.
+// Walks the schedule once, keeping which version of each buffer is current.
 class Rewriter {
  public:
   Rewriter(const GraphDef& graph, const ImportedGraph& imported,
@@ -44,21 +46,28 @@ class Rewriter {
       : imported_(imported),
         memory_(imported.memory),
         plan_(plan),
+        stages_(plan.stages),
         result_(graph),
         version_(imported.memory.buffers.size(), 0),
         swap_out_(imported.memory.buffers.size()),
         home_(imported.memory.ops.size()) {
-    if (observers.begin == 0) return;
-    unordered_ = FeedsInputs(graph, inputs);
-    const std::string begin =
-        AddObserveNode(&result_, inputs, observers.begin, kPhaseBegin);
-    GuardStateWrites(&result_, unordered_, begin);
-    frontier_.push_back(begin);
+    if (stages_.empty()) {
+      stages_ = DivideIntoStages(memory_, plan.schedule, 0);
+    }
+    std::string begin;
+    if (observers.begin != 0) begin = ObserveBegin(graph, inputs, observers);
+    edges_.emplace(&result_, begin);
     end_observer_ = observers.end;
   }
 
   GraphDef Run() {
+    auto next_stage = stages_.begin();
     for (size_t p = 0; p < plan_.schedule.size(); ++p) {
+      if (next_stage != stages_.end() &&
+          *next_stage == static_cast<Position>(p)) {
+        edges_->NextStage();
+        ++next_stage;
+      }
       const PlanItem& item = plan_.schedule[p];
       switch (item.kind) {
         case ItemKind::kRun:
@@ -71,7 +80,7 @@ class Rewriter {
           SwapOut(item.id);
           break;
         case ItemKind::kSwapWait:
-          frontier_.push_back(swap_out_[item.id]);
+          edges_->Await(swap_out_[item.id]);
           break;
         case ItemKind::kSwapIn:
           SwapIn(item.id);
@@ -80,12 +89,25 @@ class Rewriter {
     }
     if (end_observer_ != 0) {
       AddObserveNode(&result_, {}, end_observer_, kPhaseEnd);
-      Follow(result_.mutable_node(result_.node_size() - 1));
+      NodeDef* const end = result_.mutable_node(result_.node_size() - 1);
+      edges_->NextStage();
+      edges_->Add(end, {});
     }
     return std::move(result_);
   }
 
  private:
+  // The name of the node that begins the step.
+  std::string ObserveBegin(const GraphDef& graph,
+                           const std::vector<StepInput>& inputs,
+                           const StepObservers& observers) {
+    unordered_ = FeedsInputs(graph, inputs);
+    std::string begin =
+        AddObserveNode(&result_, inputs, observers.begin, kPhaseBegin);
+    GuardStateWrites(&result_, unordered_, begin);
+    return begin;
+  }
+
   NodeDef* NodeOf(OpId op) {
     return result_.mutable_node(imported_.node_index[op]);
   }
@@ -100,19 +122,6 @@ class Rewriter {
     return absl::StrCat(stem, "_", name_count_[stem]++);
   }
 
-  // Adds a control edge from each frontier node that `node` does not read.
-  void Follow(NodeDef* node) {
-    for (const std::string& before : frontier_) {
-      const bool known =
-          std::any_of(node->input().begin(), node->input().end(),
-                      [&before](const std::string& input) {
-                        return input == before || input == "^" + before ||
-                               absl::StartsWith(input, before + ":");
-                      });
-      if (!known) node->add_input("^" + before);
-    }
-  }
-
   bool IsOrdered(OpId op) const {
     return memory_.TouchesMemory(op) &&
            (unordered_.empty() || !unordered_[imported_.node_index[op]]);
@@ -123,16 +132,12 @@ class Rewriter {
     RewireInputs(op, NodeOf(op));
     RecordHome(op);
     if (!IsOrdered(op)) return;
-    // Of two ops that may be fused, neither waits for the other.
-    const OpId partner = memory_.ops[op].partner;
-    if (partner != kNone && partner == last_op_) frontier_ = before_last_;
-    before_last_ = frontier_;
-    Follow(NodeOf(op));
-    frontier_ = {memory_.ops[op].name};
-    if (partner != kNone && partner == last_op_) {
-      frontier_.push_back(memory_.ops[partner].name);
+    // Readers of a variable come before the op that overwrites it.
+    std::vector<std::string> readers;
+    for (const OpId reader : memory_.ops[op].soft_after) {
+      readers.push_back(memory_.ops[reader].name);
     }
-    last_op_ = op;
+    edges_->Add(NodeOf(op), readers);
   }
 
   // The version under which each output of `op` was made, so that readers of
@@ -187,9 +192,7 @@ class Rewriter {
     clone.set_name(NewName(clone.name(), "recompute"));
     clone.mutable_attr()->erase("_class");
     RewireInputs(op, &clone);
-    Follow(&clone);
-    frontier_ = {clone.name()};
-    last_op_ = kNone;
+    edges_->Add(&clone, {});
     for (const BufferId b : memory_.ops[op].writes) {
       ++version_[b];
       for (size_t port = 0; port < imported_.output_buffer[op].size(); ++port) {
@@ -231,7 +234,7 @@ class Rewriter {
   void SwapIn(BufferId b) {
     NodeDef node = SwapNode(b, kSwapInOp, "swap_in");
     node.add_input(swap_out_[b]);
-    Follow(&node);
+    edges_->AddUnawaited(&node);
     ++version_[b];
     tensors_[{memory_.buffers[b].producer, PortOf(b), version_[b]}] =
         node.name();
@@ -241,6 +244,7 @@ class Rewriter {
   const ImportedGraph& imported_;
   const MemoryGraph& memory_;
   const MemoryPlan& plan_;
+  std::vector<Position> stages_;
   GraphDef result_;
   std::vector<bool> unordered_;  // By node: runs before the observation.
   int64_t end_observer_ = 0;
@@ -250,9 +254,7 @@ class Rewriter {
   // What stands for (op, port) under a version other than its home.
   std::map<std::tuple<OpId, int, int>, std::string> tensors_;
   std::map<std::string, int> name_count_;
-  std::vector<std::string> frontier_;
-  std::vector<std::string> before_last_;
-  OpId last_op_ = kNone;
+  std::optional<StageEdges> edges_;
 };
 
 }  // namespace
