@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -14,8 +13,6 @@
 #include "cc/ops/names.h"
 #include "grappler_pass/observe_nodes.h"
 #include "grappler_pass/op_traits.h"
-#include "grappler_pass/planner/stages.h"
-#include "grappler_pass/stage_edges.h"
 #include "tensorflow/core/framework/attr_value.pb.h"
 
 namespace sn_tf {
@@ -37,7 +34,8 @@ void RemoveControlInputs(NodeDef* node) {
   for (std::string& input : data) node->add_input(std::move(input));
 }
 
-// Walks the schedule once, keeping which version of each buffer is current.
+// Walks the schedule once, keeping which version of each buffer is current and
+// which nodes the next ordered node has to wait for.
 class Rewriter {
  public:
   Rewriter(const GraphDef& graph, const ImportedGraph& imported,
@@ -46,28 +44,21 @@ class Rewriter {
       : imported_(imported),
         memory_(imported.memory),
         plan_(plan),
-        stages_(plan.stages),
         result_(graph),
         version_(imported.memory.buffers.size(), 0),
         swap_out_(imported.memory.buffers.size()),
         home_(imported.memory.ops.size()) {
-    if (stages_.empty()) {
-      stages_ = DivideIntoStages(memory_, plan.schedule, 0);
-    }
-    std::string begin;
-    if (observers.begin != 0) begin = ObserveBegin(graph, inputs, observers);
-    edges_.emplace(&result_, begin);
+    if (observers.begin == 0) return;
+    unordered_ = FeedsInputs(graph, inputs);
+    const std::string begin =
+        AddObserveNode(&result_, inputs, observers.begin, kPhaseBegin);
+    GuardStateWrites(&result_, unordered_, begin);
+    frontier_.push_back(begin);
     end_observer_ = observers.end;
   }
 
   GraphDef Run() {
-    auto next_stage = stages_.begin();
     for (size_t p = 0; p < plan_.schedule.size(); ++p) {
-      if (next_stage != stages_.end() &&
-          *next_stage == static_cast<Position>(p)) {
-        edges_->NextStage();
-        ++next_stage;
-      }
       const PlanItem& item = plan_.schedule[p];
       switch (item.kind) {
         case ItemKind::kRun:
@@ -80,7 +71,7 @@ class Rewriter {
           SwapOut(item.id);
           break;
         case ItemKind::kSwapWait:
-          edges_->Await(swap_out_[item.id]);
+          frontier_.push_back(swap_out_[item.id]);
           break;
         case ItemKind::kSwapIn:
           SwapIn(item.id);
@@ -89,25 +80,12 @@ class Rewriter {
     }
     if (end_observer_ != 0) {
       AddObserveNode(&result_, {}, end_observer_, kPhaseEnd);
-      NodeDef* const end = result_.mutable_node(result_.node_size() - 1);
-      edges_->NextStage();
-      edges_->Add(end, {});
+      Follow(result_.mutable_node(result_.node_size() - 1));
     }
     return std::move(result_);
   }
 
  private:
-  // The name of the node that begins the step.
-  std::string ObserveBegin(const GraphDef& graph,
-                           const std::vector<StepInput>& inputs,
-                           const StepObservers& observers) {
-    unordered_ = FeedsInputs(graph, inputs);
-    std::string begin =
-        AddObserveNode(&result_, inputs, observers.begin, kPhaseBegin);
-    GuardStateWrites(&result_, unordered_, begin);
-    return begin;
-  }
-
   NodeDef* NodeOf(OpId op) {
     return result_.mutable_node(imported_.node_index[op]);
   }
@@ -122,6 +100,19 @@ class Rewriter {
     return absl::StrCat(stem, "_", name_count_[stem]++);
   }
 
+  // Adds a control edge from each frontier node that `node` does not read.
+  void Follow(NodeDef* node) {
+    for (const std::string& before : frontier_) {
+      const bool known =
+          std::any_of(node->input().begin(), node->input().end(),
+                      [&before](const std::string& input) {
+                        return input == before || input == "^" + before ||
+                               absl::StartsWith(input, before + ":");
+                      });
+      if (!known) node->add_input("^" + before);
+    }
+  }
+
   bool IsOrdered(OpId op) const {
     return memory_.TouchesMemory(op) &&
            (unordered_.empty() || !unordered_[imported_.node_index[op]]);
@@ -132,12 +123,16 @@ class Rewriter {
     RewireInputs(op, NodeOf(op));
     RecordHome(op);
     if (!IsOrdered(op)) return;
-    // Readers of a variable come before the op that overwrites it.
-    std::vector<std::string> readers;
-    for (const OpId reader : memory_.ops[op].soft_after) {
-      readers.push_back(memory_.ops[reader].name);
+    // Of two ops that may be fused, neither waits for the other.
+    const OpId partner = memory_.ops[op].partner;
+    if (partner != kNone && partner == last_op_) frontier_ = before_last_;
+    before_last_ = frontier_;
+    Follow(NodeOf(op));
+    frontier_ = {memory_.ops[op].name};
+    if (partner != kNone && partner == last_op_) {
+      frontier_.push_back(memory_.ops[partner].name);
     }
-    edges_->Add(NodeOf(op), readers);
+    last_op_ = op;
   }
 
   // The version under which each output of `op` was made, so that readers of
@@ -192,7 +187,9 @@ class Rewriter {
     clone.set_name(NewName(clone.name(), "recompute"));
     clone.mutable_attr()->erase("_class");
     RewireInputs(op, &clone);
-    edges_->Add(&clone, {});
+    Follow(&clone);
+    frontier_ = {clone.name()};
+    last_op_ = kNone;
     for (const BufferId b : memory_.ops[op].writes) {
       ++version_[b];
       for (size_t port = 0; port < imported_.output_buffer[op].size(); ++port) {
@@ -234,7 +231,7 @@ class Rewriter {
   void SwapIn(BufferId b) {
     NodeDef node = SwapNode(b, kSwapInOp, "swap_in");
     node.add_input(swap_out_[b]);
-    edges_->AddUnawaited(&node);
+    Follow(&node);
     ++version_[b];
     tensors_[{memory_.buffers[b].producer, PortOf(b), version_[b]}] =
         node.name();
@@ -244,7 +241,6 @@ class Rewriter {
   const ImportedGraph& imported_;
   const MemoryGraph& memory_;
   const MemoryPlan& plan_;
-  std::vector<Position> stages_;
   GraphDef result_;
   std::vector<bool> unordered_;  // By node: runs before the observation.
   int64_t end_observer_ = 0;
@@ -254,7 +250,9 @@ class Rewriter {
   // What stands for (op, port) under a version other than its home.
   std::map<std::tuple<OpId, int, int>, std::string> tensors_;
   std::map<std::string, int> name_count_;
-  std::optional<StageEdges> edges_;
+  std::vector<std::string> frontier_;
+  std::vector<std::string> before_last_;
+  OpId last_op_ = kNone;
 };
 
 }  // namespace

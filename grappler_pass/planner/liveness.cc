@@ -12,7 +12,6 @@ class Analysis {
       : graph_(graph), schedule_(schedule) {
     result_.of_buffer.resize(graph.buffers.size());
     change_.assign(schedule.size() + 1, 0);
-    result_.taken_bytes.assign(schedule.size(), 0);
   }
 
   Liveness Run() {
@@ -72,7 +71,6 @@ class Analysis {
   }
 
   void Hold(Position begin, Position end, int64_t bytes) {
-    result_.taken_bytes[begin] += bytes;
     change_[begin] += bytes;
     change_[end + 1] -= bytes;
   }

@@ -9,6 +9,9 @@
 
 namespace sn_tf {
 
+// Index into a schedule.
+using Position = int32_t;
+
 // One version of a buffer (see plan.h).
 struct Version {
   BufferId buffer = kNone;
@@ -26,9 +29,6 @@ struct Liveness {
   std::vector<std::vector<int32_t>> of_buffer;
   // Per position: bytes in use while that item runs, resident included.
   std::vector<int64_t> live_bytes;
-  // Per position: how much of that the item takes itself, by what it writes,
-  // its workspace, and copies of what it overwrites.
-  std::vector<int64_t> taken_bytes;
 
   int64_t peak_bytes() const;
   Position peak_position() const;  // The first of equals.

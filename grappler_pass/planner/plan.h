@@ -52,18 +52,11 @@ struct PlanItem {
 
 using Schedule = std::vector<PlanItem>;
 
-// Index into a schedule.
-using Position = int32_t;
-
 struct MemoryPlan {
   Schedule schedule;
-  // Where each stage begins, ascending. Items of one stage may run in any
-  // order that their data allow; the next stage waits for all of them. Empty:
-  // one by one, but for partners.
-  std::vector<Position> stages;
   bool feasible = false;
   int64_t budget_bytes = 0;      // 0: none.
-  int64_t peak_bytes = 0;        // Of this schedule, in stages or one by one.
+  int64_t peak_bytes = 0;        // Of this schedule, resident included.
   int64_t route_peak_bytes = 0;  // Of the route with nothing moved.
   int64_t floor_bytes = 0;
   // The smallest budget that this planner can meet; equals peak_bytes of the

@@ -8,7 +8,6 @@
 #include "grappler_pass/planner/liveness.h"
 #include "grappler_pass/planner/overlap.h"
 #include "grappler_pass/planner/route.h"
-#include "grappler_pass/planner/stages.h"
 
 namespace sn_tf {
 namespace {
@@ -117,7 +116,6 @@ MemoryPlan MakePlan(const MemoryGraph& graph, const PlannerOptions& options) {
     plan.schedule = std::move(schedule);
   }
   Finish(graph, costs, &plan);
-  plan.stages = DivideIntoStages(graph, plan.schedule, plan.peak_bytes);
   return plan;
 }
 

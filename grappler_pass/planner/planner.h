@@ -17,7 +17,7 @@ namespace sn_tf {
 MemoryPlan MakePlan(const MemoryGraph& graph, const PlannerOptions& options);
 
 // The plan with the lowest peak, for steps whose true sizes are not known yet:
-// what saves most at assumed sizes saves most at any. One item a stage.
+// what saves most at assumed sizes saves most at any.
 MemoryPlan MakeSmallestPlan(const MemoryGraph& graph,
                             const PlannerOptions& options);
 

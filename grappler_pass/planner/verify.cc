@@ -18,9 +18,7 @@ class Machine {
     ran_.assign(graph_.ops.size(), false);
     in_use_ = peak_ = graph_.resident_bytes;
     for (size_t p = 0; p < plan_.schedule.size() && error_.empty(); ++p) {
-      BeginStage(p);
       Execute(p);
-      CheckStage(p);
     }
     if (error_.empty()) CheckEnd();
     return error_;
@@ -46,42 +44,6 @@ class Machine {
 
   static bool IsOp(const PlanItem& item) {
     return item.kind == ItemKind::kRun || item.kind == ItemKind::kRecompute;
-  }
-
-  void Take(int64_t bytes) {
-    in_use_ += bytes;
-    stage_taken_ += bytes;
-  }
-
-  void BeginStage(size_t p) {
-    const bool begins = stages_begun_ < plan_.stages.size() &&
-                        plan_.stages[stages_begun_] == static_cast<Position>(p);
-    if (!plan_.stages.empty() && !begins) {
-      if (p == 0) Fail(p, "no stage begins here");
-      return;
-    }
-    if (begins && plan_.schedule[p].kind == ItemKind::kSwapWait) {
-      Fail(p, "a stage begins with a wait");
-    }
-    ++stages_begun_;
-    stage_begin_ = p;
-    stage_base_ = in_use_;
-    stage_taken_ = 0;
-  }
-
-  // Were nothing freed within the stage, it would still fit. Two partners may
-  // be fused and are taken as they are.
-  void CheckStage(size_t p) {
-    const bool pair =
-        p == stage_begin_ + 1 && plan_.schedule[p].kind == ItemKind::kRun &&
-        plan_.schedule[p - 1].kind == ItemKind::kRun &&
-        graph_.ops[plan_.schedule[p].id].partner == plan_.schedule[p - 1].id;
-    const bool staged = !plan_.stages.empty() && p > stage_begin_ &&
-                        plan_.schedule[p].kind != ItemKind::kSwapWait;
-    if (staged && !pair && stage_base_ + stage_taken_ > plan_.peak_bytes) {
-      Fail(p, "the stage from " + std::to_string(stage_begin_) +
-                  " may pass the peak");
-    }
   }
 
   // Backwards: the first read met after a definition (or the end) is the last
@@ -152,7 +114,7 @@ class Machine {
       Define(op.writes[k], last_read_of_begun_[p][k], p);
     }
     OverwriteViews(p, item);
-    Take(op.workspace_bytes);
+    in_use_ += op.workspace_bytes;
     peak_ = std::max(peak_, in_use_);
     in_use_ -= op.workspace_bytes;
     for (const BufferId b : op.writes) ReleaseIfRead(b, p);
@@ -166,7 +128,7 @@ class Machine {
     slot.defined = slot.in_memory = true;
     slot.read_ended = false;
     slot.last_read = last_read;
-    if (!graph_.buffers[b].view) Take(graph_.buffers[b].bytes);
+    if (!graph_.buffers[b].view) in_use_ += graph_.buffers[b].bytes;
   }
 
   void OverwriteViews(size_t p, const PlanItem& item) {
@@ -175,7 +137,7 @@ class Machine {
     for (const BufferId b : views_of_[item.id]) {
       if (slots_[b].in_memory && slots_[b].last_read > p + 1) {
         slots_[b].doubled = true;
-        Take(graph_.buffers[b].bytes);
+        in_use_ += graph_.buffers[b].bytes;
       }
     }
   }
@@ -237,9 +199,6 @@ class Machine {
 
   void CheckEnd() {
     const size_t end = plan_.schedule.size();
-    if (!plan_.stages.empty() && stages_begun_ != plan_.stages.size()) {
-      Fail(end, "the stages are not in order");
-    }
     for (size_t i = 0; i < ran_.size(); ++i) {
       if (!ran_[i]) Fail(end, graph_.ops[i].name + " never runs");
     }
@@ -271,10 +230,6 @@ class Machine {
   std::vector<std::vector<size_t>> last_read_of_begun_;
   int64_t in_use_ = 0;
   int64_t peak_ = 0;
-  size_t stages_begun_ = 0;
-  size_t stage_begin_ = 0;
-  int64_t stage_base_ = 0;
-  int64_t stage_taken_ = 0;
   std::string error_;
 };
 

@@ -261,7 +261,6 @@ class VerifyTest : public testing::Test {
  protected:
   void SetUp() override {
     plan_ = MakePlan(graph_, Budget(400));
-    plan_.stages.clear();
     ASSERT_EQ(VerifyPlan(graph_, plan_), "");
   }
 
