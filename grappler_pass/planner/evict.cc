@@ -106,7 +106,12 @@ class Round {
         return;
       }
     }
-    window.score = cost / (static_cast<double>(bytes) * relieved);
+    // Bytes beyond what is missing relieve nothing.
+    const int64_t missing =
+        profile_.Max(window.last_use + 1, window.next_use - 1) -
+        options_.budget_bytes;
+    window.score =
+        cost / (static_cast<double>(std::min(bytes, missing)) * relieved);
     windows_.push_back(std::move(window));
   }
 

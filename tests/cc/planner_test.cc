@@ -216,6 +216,22 @@ TEST(MakePlanTest, LivenessMovesNothing) {
   EXPECT_FALSE(plan.feasible);
 }
 
+TEST(MakePlanTest, ASmallExcessMovesASmallBuffer) {
+  // Two layers' inputs wait for the way back, the large one longer.
+  SmallGraph small;
+  small.Add("large", {}, {100, false, 1, 0});
+  small.Add("small", {"large"}, {20, false, 1, 0});
+  small.Add("top", {"small"}, {50, false, 1, 0});
+  small.Add("peak", {"top"}, {50, false, 1, 0});
+  small.Add("back", {"peak", "small"}, {10, false, 1, 0});
+  small.Add("end", {"back", "large"}, {0, false, 1, 0});
+  const MemoryGraph graph = small.Build();
+  const MemoryPlan plan = MakePlan(graph, Budget(210));
+  EXPECT_EQ(plan.route_peak_bytes, 220);
+  EXPECT_EQ(plan.peak_bytes, 200);
+  EXPECT_TRUE(plan.feasible);
+}
+
 TEST(MakePlanTest, SmallBuffersStay) {
   PlannerOptions options = Budget(400);
   options.min_buffer_bytes = 101;
