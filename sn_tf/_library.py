@@ -45,7 +45,7 @@ class Library:
         signatures: dict[str, tuple[Any, list[Any]]] = {
             "SnTfFreeString": (None, [ctypes.c_void_p]),
             "SnTfCompiledVersion": (text, []),
-            "SnTfInstallAllocator": (None, []),
+            "SnTfInstallAllocator": (ctypes.c_int, []),
             "SnTfStats": (owned, [text]),
             "SnTfResetPeak": (None, [text]),
             "SnTfSetBudget": (owned, [text, number]),
@@ -65,8 +65,18 @@ class Library:
         return str(self._c.SnTfCompiledVersion().decode())
 
     def install_allocator(self) -> None:
-        """Makes the arena TensorFlow's CPU allocator."""
-        self._c.SnTfInstallAllocator()
+        """Makes the arena TensorFlow's CPU allocator.
+
+        Raises:
+            RuntimeError: If TensorFlow has allocated already.
+        """
+        if not self._c.SnTfInstallAllocator():
+            raise RuntimeError(
+                "TensorFlow has already allocated memory in this process, so "
+                "sn_tf can no longer manage it. Import sn_tf before anything "
+                "that makes a tensor, a model or a variable: put `import "
+                "sn_tf` right after `import tensorflow`."
+            )
 
     def stats(self, device: str) -> dict[str, Any]:
         """Statistics of the device's arena and of the pool."""
@@ -223,7 +233,6 @@ def library() -> Library:
         RuntimeError: If TensorFlow has allocated already.
     """
     _check_build()
-    _check_nothing_allocated()
     try:
         tf.load_op_library(str(_LIBRARY_PATH))
     except tf.errors.NotFoundError as error:
@@ -264,15 +273,3 @@ def _check_version(needed: str) -> None:
         f"TensorFlow: pip install 'tensorflow=={release}.*'; or build sn_tf "
         f"against the installed one: {_REBUILD}."
     )
-
-
-def _check_nothing_allocated() -> None:
-    # TensorFlow ends the process when an allocator is registered after its
-    # first allocation.
-    if tf_context.context()._initialized:
-        raise RuntimeError(
-            "TensorFlow has already allocated memory in this process, so "
-            "sn_tf can no longer manage it. Import sn_tf before anything that "
-            "makes a tensor, a model or a variable: put `import sn_tf` right "
-            "after `import tensorflow`."
-        )

@@ -129,7 +129,7 @@ class ArenaAllocator : public tsl::Allocator {
 ArenaAllocator* CpuArena();
 
 // Registers CpuArena with TensorFlow; see SnTfInstallAllocator.
-void InstallCpuArena();
+bool InstallCpuArena();
 
 }  // namespace sn_tf
 

@@ -68,6 +68,20 @@ class CpuArenaFactory : public tsl::AllocatorFactory {
   }
 };
 
+using Registry = tsl::AllocatorFactoryRegistry;
+
+// The registry ends the process when an allocator comes after the first
+// allocation, and tells nobody whether that has been made. An explicit
+// instantiation may name a private member.
+bool HasAllocated(const Registry& registry);
+template <bool Registry::*first_alloc_made>
+struct Reveal {
+  friend bool HasAllocated(const Registry& registry) {
+    return registry.*first_alloc_made;
+  }
+};
+template struct Reveal<&Registry::first_alloc_made_>;
+
 }  // namespace
 
 ArenaAllocator* CpuArena() {
@@ -77,13 +91,15 @@ ArenaAllocator* CpuArena() {
   return arena;
 }
 
-void InstallCpuArena() {
+bool InstallCpuArena() {
   static const bool installed = [] {
-    tsl::AllocatorFactoryRegistry::singleton()->Register(
-        __FILE__, __LINE__, "SuperNeurons", kPriority, new CpuArenaFactory());
+    Registry* const registry = Registry::singleton();
+    if (HasAllocated(*registry)) return false;
+    registry->Register(__FILE__, __LINE__, "SuperNeurons", kPriority,
+                       new CpuArenaFactory());
     return true;
   }();
-  (void)installed;
+  return installed;
 }
 
 }  // namespace sn_tf

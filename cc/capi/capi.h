@@ -24,10 +24,10 @@ SN_TF_EXPORT const char* SnTfCompiledVersion();
 
 // ---- Allocator ------------------------------------------------------------
 
-// Makes the arena TensorFlow's CPU allocator. Must be called before TensorFlow
-// allocates (TensorFlow ends the process otherwise; Python checks first).
-// Calling it again does nothing.
-SN_TF_EXPORT void SnTfInstallAllocator();
+// Makes the arena TensorFlow's CPU allocator. 0, and nothing done, where
+// TensorFlow has already allocated. Calling it again does nothing and returns
+// the same.
+SN_TF_EXPORT int SnTfInstallAllocator();
 
 // JSON object: in_use_bytes peak_bytes resident_bytes budget_bytes (0: none)
 // high_water_bytes largest_free_bytes allocations fragmentation

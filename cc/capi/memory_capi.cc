@@ -102,7 +102,7 @@ void SnTfFreeString(char* text) { std::free(text); }
 
 const char* SnTfCompiledVersion() { return SN_TF_TENSORFLOW_VERSION; }
 
-void SnTfInstallAllocator() { sn_tf::InstallCpuArena(); }
+int SnTfInstallAllocator() { return sn_tf::InstallCpuArena() ? 1 : 0; }
 
 char* SnTfStats(const char* device) {
   sn_tf::ArenaAllocator* const arena = sn_tf::ArenaOf(device);

@@ -65,6 +65,11 @@ def test_the_library_was_compiled_for_this_tensorflow() -> None:
         "import keras; keras.Sequential([keras.Input((2,)), "
         "keras.layers.Dense(1)])",
         "tf.config.list_logical_devices()",
+        "session = tf.compat.v1.Session(graph=tf.Graph())",
+        "with tf.Graph().as_default():\n"
+        "  shape = tf.compat.v1.placeholder(tf.float32, [2, 3])\n"
+        "  tf.get_static_value(tf.shape(shape) + 1)\n"
+        "  tf.compat.v1.Session().run(tf.constant(1.0))",
     ],
 )
 def test_import_after_tensorflow_has_allocated(
