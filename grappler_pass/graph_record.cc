@@ -22,6 +22,12 @@ constexpr double kTightShare = 0.97;
 // What a step finds in use may creep up without end; plans may not follow.
 constexpr int kMostReplans = 3;
 
+// Of a step that gets no further than its beginning.
+absl::Status Refusal(const PlannedGraph& planned) {
+  return absl::ResourceExhaustedError(absl::StrCat(
+      InfeasibleMessage(planned), " No weight was changed in this step."));
+}
+
 }  // namespace
 
 GraphRecord::GraphRecord(std::string function)
@@ -48,15 +54,16 @@ void GraphRecord::SetPlan(const PlannedGraph& planned,
   plan_moves_ = planned.provisional;
   planned_resident_bytes_ = planned.imported.memory.resident_bytes;
   sizes_assumed_ = !planned.inputs.empty() && knowledge_.dims.empty();
-  state_ =
-      knowledge_.profile.has_value() ? State::kSettled : State::kProvisional;
+  const bool measured =
+      knowledge_.profile.has_value() && knowledge_.profile->complete;
+  state_ = measured ? State::kSettled : State::kProvisional;
   item_.reset();
   if (state_ == State::kProvisional) {
     item_ = std::make_unique<tensorflow::grappler::GrapplerItem>(item);
   }
   if (!planned.plan.feasible) {
     state_ = State::kInfeasible;
-    refusal_ = absl::ResourceExhaustedError(InfeasibleMessage(planned));
+    refusal_ = Refusal(planned);
   }
   Publish(planned, plan_seconds);
 }
@@ -70,7 +77,8 @@ void GraphRecord::Publish(const PlannedGraph& planned,
   report.policy = options_.policy;
   report.budget_bytes = options_.budget_bytes;
   report.generation = options_.generation;
-  report.measured = knowledge_.profile.has_value();
+  report.measured =
+      knowledge_.profile.has_value() && knowledge_.profile->complete;
   report.plan_seconds = plan_seconds;
   if (!planned.plan.feasible) report.reason = InfeasibleMessage(planned);
   session->SetReport(std::move(report));
@@ -79,6 +87,7 @@ void GraphRecord::Publish(const PlannedGraph& planned,
 absl::Status GraphRecord::OnStepBegin(int64_t step_id,
                                       const std::vector<TensorShape>& shapes) {
   const std::lock_guard<std::mutex> lock(mutex_);
+  if (tracing_) LearnFromFailure();  // The step before did not end.
   if (state_ == State::kInfeasible) return refusal_;
   const bool grew = Grew(shapes);
   if (grew && sizes_assumed_ && item_ != nullptr) {
@@ -135,11 +144,10 @@ absl::Status GraphRecord::CheckFeasible() {
   const auto planned = PlanGraph(*item_, options_, knowledge);
   if (!planned.ok() || planned->plan.feasible) return absl::OkStatus();
   Publish(*planned, 0);
-  return absl::ResourceExhaustedError(InfeasibleMessage(*planned));
+  return Refusal(*planned);
 }
 
 void GraphRecord::BeginTrace(int64_t step_id) {
-  if (tracing_) CpuArena()->StopTrace();  // Of a step that failed.
   CpuArena()->StartTrace();
   tracing_ = true;
   traced_step_ = step_id;
@@ -149,9 +157,7 @@ void GraphRecord::BeginTrace(int64_t step_id) {
 void GraphRecord::OnStepEnd(int64_t step_id) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (!tracing_ || step_id != traced_step_) return;
-  tracing_ = false;
-  StepProfile profile =
-      DigestTrace(CpuArena()->StopTrace(), step_id, trace_begin_bytes_);
+  StepProfile profile = EndTrace();
   const bool tight = static_cast<double>(profile.peak_bytes) >
                      kTightShare * static_cast<double>(options_.budget_bytes);
   knowledge_.profile = std::move(profile);
@@ -166,6 +172,34 @@ void GraphRecord::OnStepEnd(int64_t step_id) {
     RefreshReport();
   }
   item_.reset();
+}
+
+StepProfile GraphRecord::EndTrace() {
+  tracing_ = false;
+  return DigestTrace(CpuArena()->StopTrace(), traced_step_, trace_begin_bytes_);
+}
+
+void GraphRecord::OnStepFailed() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (tracing_) LearnFromFailure();
+}
+
+void GraphRecord::LearnFromFailure() {
+  StepProfile profile = EndTrace();
+  const std::shared_ptr<Session> session = session_.lock();
+  if (item_ == nullptr || session == nullptr) return;
+  profile.complete = false;
+  knowledge_.profile = std::move(profile);
+  knowledge_.profiled_schedule = schedule_;
+  const auto planned = PlanGraph(*item_, options_, knowledge_);
+  if (!planned.ok()) return;
+  if (planned->plan.feasible) {
+    session->WantNewGeneration();
+    return;
+  }
+  state_ = State::kInfeasible;
+  refusal_ = Refusal(*planned);
+  Publish(*planned, 0);
 }
 
 void GraphRecord::RefreshReport() {
@@ -187,10 +221,10 @@ std::string InfeasibleMessage(const PlannedGraph& planned) {
   return absl::StrCat(
       kInfeasible, ": received a budget of ", FormatBytes(plan.budget_bytes),
       " (", plan.budget_bytes, " bytes); the smallest feasible budget is ",
-      FormatBytes(plan.peak_bytes), " (", plan.peak_bytes,
-      " bytes), set by op ", op,
-      ". No weight was changed in this step. Raise the budget to at least "
-      "that, train with a smaller batch, or use smaller inputs.");
+      planned.provisional ? "at least " : "", FormatBytes(plan.peak_bytes),
+      " (", plan.peak_bytes, " bytes), set by op ", op,
+      ". Raise the budget to at least that, train with a smaller batch, or use "
+      "smaller inputs.");
 }
 
 }  // namespace sn_tf

@@ -42,6 +42,10 @@ class GraphRecord : public StepObserver {
       const std::vector<tensorflow::TensorShape>& shapes) override;
   void OnStepEnd(int64_t step_id) override;
 
+  // A step ran out of memory. Where one of this graph was being measured, what
+  // it got to tells whether any plan would have done.
+  void OnStepFailed();
+
   const std::string& function() const { return function_; }
 
  private:
@@ -58,6 +62,8 @@ class GraphRecord : public StepObserver {
   void CheckResident();
   void Publish(const PlannedGraph& planned, double plan_seconds) const;
   void BeginTrace(int64_t step_id);
+  StepProfile EndTrace();
+  void LearnFromFailure();
 
   const std::string function_;
   mutable std::mutex mutex_;

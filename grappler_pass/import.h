@@ -31,6 +31,8 @@ struct ImportedGraph {
                                                      // resident or tiny.
   std::vector<tensorflow::DataType> dtypes;  // Element type of each buffer.
   int unknown_outputs = 0;  // Whose sizes are neither inferred nor measured.
+  // See DelayWrites; kNone: writes come as soon as they can.
+  OpId before_writes = kNone;
   std::string unsupported;  // Why nothing may be planned; empty: it may.
 
   BufferId BufferOf(const TensorRef& tensor) const {

@@ -24,7 +24,7 @@ std::string AddObserveNode(tensorflow::GraphDef* graph,
 std::vector<bool> FeedsInputs(const tensorflow::GraphDef& graph,
                               const std::vector<StepInput>& inputs);
 
-// Makes every node that writes a variable wait for node `observe`, except
+// Makes every node that writes a variable wait for node `before`, except
 // those in `feeds_inputs`.
 void GuardStateWrites(tensorflow::GraphDef* graph,
                       const std::vector<bool>& feeds_inputs,

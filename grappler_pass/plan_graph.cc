@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "grappler_pass/delay_writes.h"
 #include "grappler_pass/planner/liveness.h"
 #include "grappler_pass/planner/planner.h"
 #include "grappler_pass/planner/verify.h"
@@ -25,8 +26,9 @@ constexpr int64_t kAssumedDim = 64;
 // What comes and goes around a step: metrics, results of the step before.
 constexpr int64_t kSlackBytes = 128 * 1024;
 
-// Room that an unmeasured plan leaves for workspaces when it moves nothing.
-constexpr double kUnmeasuredMargin = 1.15;
+// Room that an unmeasured plan leaves for workspaces when it moves nothing, in
+// largest layers: an op may need copies of what it reads and writes.
+constexpr int64_t kUnmeasuredLayers = 2;
 
 // The unknown dimensions with `leading` as the first; empty where others are
 // unknown too.
@@ -105,13 +107,34 @@ void AddUnexplained(const GraphKnowledge& knowledge, MemoryGraph* graph) {
       std::max<int64_t>(0, knowledge.profile->peak_bytes - explained);
 }
 
-bool Fits(const MemoryPlan& plan, const PlannerOptions& options) {
-  return plan.route_peak_bytes * kUnmeasuredMargin <=
-         static_cast<double>(options.budget_bytes);
+bool Fits(const MemoryGraph& graph, const MemoryPlan& plan,
+          const PlannerOptions& options) {
+  const int64_t largest_layer = graph.FloorBytes() - graph.resident_bytes;
+  return plan.route_peak_bytes + kUnmeasuredLayers * largest_layer <=
+         options.budget_bytes;
+}
+
+// The smallest plan. Where gradients can wait outside the arena, it writes no
+// state before all else has run.
+void PlanProvisionally(const tensorflow::GraphDef& graph,
+                       const PlannerOptions& options, bool sizes_known,
+                       PlannedGraph* planned) {
+  planned->provisional = true;
+  if (options.tiers != "none") {
+    ImportedGraph delayed = planned->imported;
+    DelayWrites(graph, planned->inputs, &delayed);
+    planned->plan = MakeSmallestPlan(delayed.memory, options);
+    if (!sizes_known || planned->plan.peak_bytes <= options.budget_bytes) {
+      planned->imported = std::move(delayed);
+      return;
+    }
+  }
+  planned->plan = MakeSmallestPlan(planned->imported.memory, options);
 }
 
 // The plan, and whether it is provisional.
-void Choose(const PlannerOptions& options, bool sizes_known, bool measured,
+void Choose(const tensorflow::GraphDef& item_graph,
+            const PlannerOptions& options, bool sizes_known, bool measured,
             PlannedGraph* planned) {
   const MemoryGraph& graph = planned->imported.memory;
   const bool moves = options.budget_bytes > 0 && options.policy != "liveness";
@@ -123,9 +146,8 @@ void Choose(const PlannerOptions& options, bool sizes_known, bool measured,
   route_only.policy = "liveness";
   planned->plan = MakePlan(graph, route_only);
   const bool all_known = sizes_known && planned->imported.unknown_outputs == 0;
-  if (all_known && Fits(planned->plan, options)) return;
-  planned->provisional = true;
-  planned->plan = MakeSmallestPlan(graph, options);
+  if (all_known && Fits(graph, planned->plan, options)) return;
+  PlanProvisionally(item_graph, options, sizes_known, planned);
   if (!sizes_known) return;
   planned->plan.budget_bytes = options.budget_bytes;
   planned->plan.feasible = planned->plan.peak_bytes <= options.budget_bytes;
@@ -172,7 +194,9 @@ absl::StatusOr<PlannedGraph> PlanGraph(const GrapplerItem& item,
   std::string error = graph.Validate();
   if (!error.empty()) return absl::InternalError(error);
   AddUnexplained(knowledge, &graph);
-  Choose(options, sizes_known, knowledge.profile.has_value(), &planned);
+  const bool measured =
+      knowledge.profile.has_value() && knowledge.profile->complete;
+  Choose(item.graph, options, sizes_known, measured, &planned);
   if (planned.plan.schedule.empty()) {
     return absl::InvalidArgumentError("the graph has a cycle");
   }

@@ -78,6 +78,9 @@ class Rewriter {
           break;
       }
     }
+    for (const std::string& before : before_writes_) {
+      GuardStateWrites(&result_, unordered_, before);
+    }
     if (end_observer_ != 0) {
       AddObserveNode(&result_, {}, end_observer_, kPhaseEnd);
       Follow(result_.mutable_node(result_.node_size() - 1));
@@ -119,6 +122,7 @@ class Rewriter {
   }
 
   void RunOp(OpId op) {
+    if (op == imported_.before_writes) before_writes_ = frontier_;
     if (!HasNode(op)) return;
     RewireInputs(op, NodeOf(op));
     RecordHome(op);
@@ -251,6 +255,7 @@ class Rewriter {
   std::map<std::tuple<OpId, int, int>, std::string> tensors_;
   std::map<std::string, int> name_count_;
   std::vector<std::string> frontier_;
+  std::vector<std::string> before_writes_;  // Whom all writes wait for.
   std::vector<std::string> before_last_;
   OpId last_op_ = kNone;
 };

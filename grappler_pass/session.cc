@@ -41,6 +41,15 @@ std::shared_ptr<GraphRecord> Session::Record(const std::string& function,
   return record;
 }
 
+void Session::OnStepFailed() {
+  std::vector<std::shared_ptr<GraphRecord>> records;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    for (const auto& [key, record] : records_) records.push_back(record);
+  }
+  for (const auto& record : records) record->OnStepFailed();
+}
+
 void Session::SawBatchSize(int64_t size) {
   int64_t seen = seen_batch_size_.load();
   while (size > seen && !seen_batch_size_.compare_exchange_weak(seen, size)) {

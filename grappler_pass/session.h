@@ -30,6 +30,9 @@ class Session {
   std::shared_ptr<GraphRecord> Record(const std::string& function,
                                       uint64_t fingerprint);
 
+  // Told when a step has run out of memory.
+  void OnStepFailed();
+
   // The generation of plans to use next. Grows when a measured step allows a
   // better plan.
   int64_t generation() const { return generation_.load(); }

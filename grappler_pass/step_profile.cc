@@ -8,15 +8,15 @@ namespace sn_tf {
 
 StepProfile DigestTrace(const std::vector<AllocationEvent>& events,
                         int64_t step_id, int64_t begin_bytes) {
+  using Kind = AllocationEvent::Kind;
   StepProfile profile;
   profile.begin_bytes = profile.peak_bytes = begin_bytes;
   int64_t in_use = begin_bytes;
   std::map<std::string, int64_t> temporary;         // Held now, per op.
   std::unordered_map<uint64_t, std::string> op_of;  // Of live temporaries.
   for (const AllocationEvent& event : events) {
-    in_use += event.is_free ? -event.bytes : event.bytes;
-    profile.peak_bytes = std::max(profile.peak_bytes, in_use);
-    if (event.is_free) {
+    if (event.kind == Kind::kFree) {
+      in_use -= event.bytes;
       const auto found = op_of.find(event.id);
       if (found != op_of.end()) {
         temporary[found->second] -= event.bytes;
@@ -24,15 +24,20 @@ StepProfile DigestTrace(const std::vector<AllocationEvent>& events,
       }
       continue;
     }
+    // What was refused was needed as much as what was not.
+    const bool taken = event.kind == Kind::kAllocate;
+    profile.peak_bytes = std::max(profile.peak_bytes, in_use + event.bytes);
+    if (taken) in_use += event.bytes;
     if (event.step_id != step_id || event.op.empty()) continue;
-    if (event.region == AllocationEvent::Region::kOutput) {
+    if (event.region == AllocationEvent::Region::kOutput && taken) {
       profile.output_bytes[event.op].push_back(event.bytes);
     } else if (event.region == AllocationEvent::Region::kTemp) {
       int64_t& held = temporary[event.op];
+      int64_t& workspace = profile.workspace_bytes[event.op];
+      workspace = std::max(workspace, held + event.bytes);
+      if (!taken) continue;
       held += event.bytes;
       op_of[event.id] = event.op;
-      int64_t& workspace = profile.workspace_bytes[event.op];
-      workspace = std::max(workspace, held);
     }
   }
   return profile;

@@ -20,6 +20,8 @@ struct StepProfile {
   // In use when the step began, and the most in use during it.
   int64_t begin_bytes = 0;
   int64_t peak_bytes = 0;
+  // The step ran to its end. Of another, the rest is not known.
+  bool complete = true;
 };
 
 // Digests the events of step `step_id`; those of other steps and of no step

@@ -55,6 +55,7 @@ class Library:
             "SnTfSessionDestroy": (None, [number]),
             "SnTfSessionGeneration": (number, [number]),
             "SnTfSessionReports": (owned, [number]),
+            "SnTfSessionStepFailed": (None, [number]),
         }
         for name, (result, arguments) in signatures.items():
             function = getattr(self._c, name)
@@ -119,6 +120,10 @@ class Library:
     def generation(self, session: int) -> int:
         """The generation of plans that the session wants next."""
         return int(self._c.SnTfSessionGeneration(session))
+
+    def step_failed(self, session: int) -> None:
+        """Tells the session that a step has run out of memory."""
+        self._c.SnTfSessionStepFailed(session)
 
     def reports(self, session: int) -> list[dict[str, Any]]:
         """The latest plan report of each function, oldest first."""

@@ -120,6 +120,7 @@ class Session:
         """The error to raise instead, where a step failed as infeasible."""
         if not isinstance(error, tf.errors.ResourceExhaustedError):
             return None
+        self._library.step_failed(self._number)
         infeasible = [plan for plan in self.reports() if plan.is_infeasible]
         if INFEASIBLE_MARKER not in str(error):
             # Ops that write no state run beside the one that stops the step,
@@ -141,6 +142,7 @@ class Session:
             budget_bytes=plan.budget_bytes,
             min_budget_bytes=plan.min_budget_bytes,
             limiting_op=plan.limiting_op,
+            measured=plan.costs == "measured",
         )
 
     def _write_reports(self) -> None:

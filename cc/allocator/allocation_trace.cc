@@ -64,11 +64,18 @@ void AllocationTrace::RecordFree(int64_t offset, int64_t bytes) {
   AllocationEvent event;
   event.time_ns = NowNs();
   event.bytes = bytes;
-  event.is_free = true;
+  event.kind = AllocationEvent::Kind::kFree;
   if (const auto live = live_ids_.find(offset); live != live_ids_.end()) {
     event.id = live->second;
     live_ids_.erase(live);
   }
+  events_.push_back(std::move(event));
+}
+
+void AllocationTrace::RecordRefusal(int64_t bytes, AllocationEvent event) {
+  event.time_ns = NowNs();
+  event.kind = AllocationEvent::Kind::kRefused;
+  event.bytes = bytes;
   events_.push_back(std::move(event));
 }
 

@@ -12,14 +12,16 @@
 namespace sn_tf {
 
 struct AllocationEvent {
+  // kRefused: an allocation that failed; nothing was taken.
+  enum class Kind { kAllocate, kFree, kRefused };
   enum class Region { kOutput, kTemp, kPersistent, kOther };
   int64_t time_ns = 0;  // Monotonic clock.
   int64_t step_id = 0;
   uint64_t id = 0;    // Pairs an allocation with its release; 0 for releases
                       // of blocks allocated before the trace began.
   int64_t bytes = 0;  // As requested, rounded up to the alignment.
-  bool is_free = false;
-  // The rest is known of allocations only.
+  Kind kind = Kind::kAllocate;
+  // The rest is not known of releases.
   Region region = Region::kOther;
   std::string op;     // Empty where no op was running.
   int32_t dtype = 0;  // tensorflow::DataType.
@@ -41,6 +43,7 @@ class AllocationTrace {
   // `event` as DescribeAllocation made it, before the lock was taken.
   void RecordAllocation(int64_t offset, int64_t bytes, AllocationEvent event);
   void RecordFree(int64_t offset, int64_t bytes);
+  void RecordRefusal(int64_t bytes, AllocationEvent event);
 
  private:
   bool active_ = false;

@@ -128,7 +128,10 @@ void* ArenaAllocator::Allocate(size_t alignment, size_t num_bytes,
   if (outcome == Outcome::kOverBudget) {
     outcome = AllocateUnderPressure(bytes, aligned, &block);
   }
-  if (outcome != Outcome::kDone) LogFailure(outcome, bytes);
+  if (outcome != Outcome::kDone) {
+    TraceRefusal(bytes);
+    LogFailure(outcome, bytes);
+  }
   return block;
 }
 
@@ -191,6 +194,15 @@ ArenaAllocator::Outcome ArenaAllocator::AllocateUnderPressure(int64_t bytes,
     if (outcome != Outcome::kOverBudget) return outcome;
   }
   return Outcome::kOverBudget;
+}
+
+void ArenaAllocator::TraceRefusal(int64_t bytes) {
+  if (!tracing_.load(std::memory_order_relaxed)) return;
+  AllocationEvent event = DescribeAllocation();
+  absl::MutexLock lock(&mutex_);
+  if (trace_.active()) {
+    trace_.RecordRefusal(arena_.RoundUp(bytes), std::move(event));
+  }
 }
 
 void ArenaAllocator::LogFailure(Outcome outcome, int64_t bytes) {

@@ -100,6 +100,7 @@ class ArenaAllocator : public tsl::Allocator {
   // Asks for room until the allocation succeeds or nobody can make any.
   Outcome AllocateUnderPressure(int64_t bytes, int64_t alignment, void** block)
       ABSL_LOCKS_EXCLUDED(mutex_);
+  void TraceRefusal(int64_t bytes) ABSL_LOCKS_EXCLUDED(mutex_);
   void LogFailure(Outcome outcome, int64_t bytes) ABSL_LOCKS_EXCLUDED(mutex_);
   // Ends the process where `ptr` is none of ours.
   int64_t OffsetOf(const void* ptr) const;

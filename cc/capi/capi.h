@@ -45,7 +45,8 @@ SN_TF_EXPORT char* SnTfSetBudget(const char* device, int64_t bytes);
 
 // Records every allocation and release until SnTfTraceStop, which returns them
 // as a JSON array of objects: time_ns step_id op region ("output", "temp",
-// "persistent", "other") dtype shape bytes id event ("alloc", "free").
+// "persistent", "other") dtype shape bytes id event ("alloc", "free",
+// "refused").
 SN_TF_EXPORT void SnTfTraceStart(const char* device);
 SN_TF_EXPORT char* SnTfTraceStop(const char* device);
 
@@ -81,6 +82,10 @@ SN_TF_EXPORT int64_t SnTfSessionGeneration(int64_t session);
 // actions: [{action ("swap" | "recompute"), buffer, bytes, from_op, to_op}].
 // An array of none where the session is unknown.
 SN_TF_EXPORT char* SnTfSessionReports(int64_t session);
+
+// To be called when a step has run out of memory: learns from the allocations
+// that it got to, so that the reports tell whether any plan would have done.
+SN_TF_EXPORT void SnTfSessionStepFailed(int64_t session);
 
 }  // extern "C"
 

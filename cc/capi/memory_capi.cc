@@ -32,6 +32,18 @@ ArenaAllocator* ArenaOf(const char* device) {
   return device == nullptr || device == kCpu ? CpuArena() : nullptr;
 }
 
+const char* NameOf(AllocationEvent::Kind kind) {
+  switch (kind) {
+    case AllocationEvent::Kind::kAllocate:
+      return "alloc";
+    case AllocationEvent::Kind::kFree:
+      return "free";
+    case AllocationEvent::Kind::kRefused:
+      return "refused";
+  }
+  return "";
+}
+
 const char* NameOf(AllocationEvent::Region region) {
   switch (region) {
     case AllocationEvent::Region::kOutput:
@@ -86,7 +98,7 @@ std::string TraceJson(const std::vector<AllocationEvent>& events) {
     json.Key("shape").String(event.shape);
     json.Key("bytes").Int(event.bytes);
     json.Key("id").Int(static_cast<int64_t>(event.id));
-    json.Key("event").String(event.is_free ? "free" : "alloc");
+    json.Key("event").String(NameOf(event.kind));
     json.EndObject();
   }
   json.EndArray();

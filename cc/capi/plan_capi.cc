@@ -69,4 +69,8 @@ char* SnTfSessionReports(int64_t session) {
   return Owned(json.text());
 }
 
+void SnTfSessionStepFailed(int64_t session) {
+  if (const auto found = sn_tf::FindSession(session)) found->OnStepFailed();
+}
+
 }  // extern "C"

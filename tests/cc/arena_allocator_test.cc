@@ -225,6 +225,22 @@ TEST_F(ArenaAllocatorTest, ReleaseFreePagesLeavesWhatIsInUse) {
   allocator_.DeallocateRaw(again);
 }
 
+TEST_F(ArenaAllocatorTest, TraceTellsWhoWasRefused) {
+  ASSERT_EQ(allocator_.SetBudget(kMiB), "");
+  allocator_.StartTrace();
+  {
+    tsl::profiler::ScopedMemoryDebugAnnotation annotation(
+        "conv1", 42, "temp", 1, [] { return std::string("[2,3]"); });
+    EXPECT_EQ(allocator_.AllocateRaw(64, 2 * kMiB), nullptr);
+  }
+  const std::vector<AllocationEvent> events = allocator_.StopTrace();
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0].kind, AllocationEvent::Kind::kRefused);
+  EXPECT_EQ(events[0].op, "conv1");
+  EXPECT_EQ(events[0].region, AllocationEvent::Region::kTemp);
+  EXPECT_EQ(events[0].bytes, 2 * kMiB);
+}
+
 TEST_F(ArenaAllocatorTest, TraceTellsWhoAllocates) {
   void* const before = Allocate(64);
   allocator_.StartTrace();
@@ -246,13 +262,13 @@ TEST_F(ArenaAllocatorTest, TraceTellsWhoAllocates) {
   EXPECT_EQ(events[0].shape, "[2,3]");
   EXPECT_EQ(events[0].bytes, 128);
   EXPECT_NE(events[0].id, 0u);
-  EXPECT_FALSE(events[0].is_free);
+  EXPECT_EQ(events[0].kind, AllocationEvent::Kind::kAllocate);
   EXPECT_EQ(events[1].op, "");
   EXPECT_NE(events[1].id, events[0].id);
-  EXPECT_TRUE(events[2].is_free);
+  EXPECT_EQ(events[2].kind, AllocationEvent::Kind::kFree);
   EXPECT_EQ(events[2].id, 0u) << "older than the trace";
   EXPECT_EQ(events[2].bytes, 64);
-  EXPECT_TRUE(events[3].is_free);
+  EXPECT_EQ(events[3].kind, AllocationEvent::Kind::kFree);
   EXPECT_EQ(events[3].id, events[0].id);
   EXPECT_EQ(events[3].bytes, 128);
   EXPECT_LE(events[0].time_ns, events[3].time_ns);
@@ -315,7 +331,8 @@ TEST_F(ArenaAllocatorTest, ThreadsShareTheArena) {
   for (std::thread& thread : threads) thread.join();
   int64_t live = 0;
   for (const AllocationEvent& event : allocator_.StopTrace()) {
-    live += event.is_free ? -event.bytes : event.bytes;
+    if (event.kind == AllocationEvent::Kind::kAllocate) live += event.bytes;
+    if (event.kind == AllocationEvent::Kind::kFree) live -= event.bytes;
     ASSERT_LE(live, 4 * kMiB);
   }
   EXPECT_EQ(errors, 0);

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "grappler_pass/step_profile.h"
+
+namespace sn_tf {
+namespace {
+
+using Kind = AllocationEvent::Kind;
+using Region = AllocationEvent::Region;
+
+constexpr int64_t kStep = 7;
+
+AllocationEvent Event(Kind kind, uint64_t id, int64_t bytes,
+                      const std::string& op = "", Region region = Region::kTemp,
+                      int64_t step = kStep) {
+  AllocationEvent event;
+  event.kind = kind;
+  event.id = id;
+  event.bytes = bytes;
+  event.op = op;
+  event.region = region;
+  event.step_id = step;
+  return event;
+}
+
+TEST(DigestTraceTest, TellsOutputsWorkspacesAndPeak) {
+  const StepProfile profile = DigestTrace(
+      {Event(Kind::kAllocate, 1, 100, "conv", Region::kOutput),
+       Event(Kind::kAllocate, 2, 30, "conv"),
+       Event(Kind::kAllocate, 3, 20, "conv"), Event(Kind::kFree, 2, 30),
+       Event(Kind::kAllocate, 4, 10, "conv"), Event(Kind::kFree, 0, 500),
+       Event(Kind::kAllocate, 5, 700, "other", Region::kTemp, kStep + 1)},
+      kStep, 1000);
+  EXPECT_EQ(profile.output_bytes.at("conv"), std::vector<int64_t>{100});
+  EXPECT_EQ(profile.workspace_bytes.at("conv"), 50);
+  EXPECT_EQ(profile.workspace_bytes.count("other"), 0u) << "another step's";
+  EXPECT_EQ(profile.begin_bytes, 1000);
+  EXPECT_EQ(profile.peak_bytes, 1330);
+  EXPECT_TRUE(profile.complete);
+}
+
+TEST(DigestTraceTest, WhatWasRefusedWasNeeded) {
+  const StepProfile profile =
+      DigestTrace({Event(Kind::kAllocate, 1, 30, "pool"),
+                   Event(Kind::kRefused, 0, 200, "pool"),
+                   Event(Kind::kRefused, 0, 900, "cast", Region::kOutput),
+                   Event(Kind::kAllocate, 2, 40, "pool")},
+                  kStep, 1000);
+  EXPECT_EQ(profile.workspace_bytes.at("pool"), 230);
+  EXPECT_EQ(profile.output_bytes.count("cast"), 0u);
+  EXPECT_EQ(profile.peak_bytes, 1930);
+}
+
+}  // namespace
+}  // namespace sn_tf

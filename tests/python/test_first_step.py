@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The first step, whose workspaces nobody knows: it may fail, not do harm."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import sn_tf
+
+_SAMPLES = 32
+_RANDOM = np.random.default_rng(0)
+_X = _RANDOM.random((_SAMPLES, 64, 64, 1), dtype=np.float32)
+_Y = np.zeros(_SAMPLES, np.int32)
+
+
+class _HalfPool(keras.layers.Layer):  # type: ignore[misc]
+    """Its gradient needs more workspace than all that it reads and writes."""
+
+    def build(self, input_shape: Any) -> None:
+        self.scale = self.add_weight(shape=(64,), initializer="ones")
+
+    def call(self, x: Any) -> Any:
+        half = tf.cast(x * self.scale, tf.float16)
+        pooled = tf.nn.max_pool2d(half, 2, 1, "SAME")
+        return tf.reduce_mean(tf.cast(pooled, tf.float32), axis=[1, 2])
+
+
+def _model() -> keras.Model:
+    keras.utils.set_random_seed(1)
+    model = keras.Sequential(
+        [
+            keras.Input(_X.shape[1:]),
+            _HalfPool(),
+            keras.layers.BatchNormalization(),
+            keras.layers.Dense(10),
+        ]
+    )
+    model.compile(
+        keras.optimizers.SGD(0.01, momentum=0.9),
+        keras.losses.SparseCategoricalCrossentropy(from_logits=True),
+    )
+    model.optimizer.build(model.trainable_variables)
+    return model
+
+
+def _values(model: keras.Model) -> list[Any]:
+    variables = [*model.variables, *model.optimizer.variables]
+    return [keras.ops.convert_to_numpy(variable) for variable in variables]
+
+
+def _fit(model: keras.Model, budget: float) -> None:
+    model.fit(
+        _X,
+        _Y,
+        batch_size=_SAMPLES // 2,
+        shuffle=False,
+        verbose=0,
+        callbacks=[sn_tf.MemoryBudget(int(budget))],
+    )
+
+
+@pytest.fixture(scope="module")
+def needed() -> int:
+    """The most that the training has in use where nothing limits it."""
+    model = _model()
+    sn_tf.reset_peak()
+    _fit(model, 2e9)
+    return sn_tf.stats().peak_bytes
+
+
+# From a little too small to far too small.
+@pytest.mark.parametrize("share", [0.95, 0.8, 0.4])
+def test_a_failed_first_step_changes_nothing(share: float, needed: int) -> None:
+    model = _model()
+    before = _values(model)
+    with pytest.raises(sn_tf.InfeasibleBudgetError) as raised:
+        _fit(model, share * needed)
+    for old, new in zip(before, _values(model), strict=True):
+        np.testing.assert_array_equal(old, new)
+    error = raised.value
+    assert error.budget_bytes == int(share * needed)
+    assert error.budget_bytes < error.min_budget_bytes
+    assert not error.measured
+    assert "at least" in str(error)
+    copy = pickle.loads(pickle.dumps(error))
+    assert (str(copy), copy.measured) == (str(error), False)
+
+
+def test_the_failed_step_tells_the_op_that_failed(needed: int) -> None:
+    with pytest.raises(sn_tf.InfeasibleBudgetError) as raised:
+        _fit(_model(), 0.95 * needed)
+    assert "MaxPoolGrad" in raised.value.limiting_op
+
+
+def test_the_next_budget_works(needed: int) -> None:
+    model, free = _model(), _model()
+    with pytest.raises(sn_tf.InfeasibleBudgetError) as raised:
+        _fit(model, 0.95 * needed)
+    _fit(model, 1.02 * raised.value.min_budget_bytes)
+    _fit(free, 2e9)
+    for ours, theirs in zip(_values(model), _values(free), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
