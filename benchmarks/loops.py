@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The two ways in which a measurement trains: single steps, and `fit`."""
 
+import contextlib
 import dataclasses
 import sys
 import time
@@ -33,7 +34,13 @@ def _progress(text):
     print(text, file=sys.stderr, flush=True)
 
 
-def train_steps(model, batches, steps, after_step=lambda: None):
+def train_steps(
+    model,
+    batches,
+    steps,
+    after_step=lambda: None,
+    step_context=contextlib.nullcontext,
+):
     """Runs `steps` single steps over `batches` in turn.
 
     Args:
@@ -41,6 +48,7 @@ def train_steps(model, batches, steps, after_step=lambda: None):
         batches: List of (x, y).
         steps: Steps in all.
         after_step: Called after each step.
+        step_context: Makes the context manager of each step.
 
     Returns:
         A `Training`.
@@ -51,7 +59,8 @@ def train_steps(model, batches, steps, after_step=lambda: None):
         # Keras averages the loss over all batches since the last reset.
         model.reset_metrics()
         begin = time.perf_counter()
-        loss = float(model.train_on_batch(x, y))
+        with step_context():
+            loss = float(model.train_on_batch(x, y))
         seconds = time.perf_counter() - begin
         training.losses.append(loss)
         training.step_seconds.append(seconds)

@@ -9,6 +9,9 @@ sn             Planned into the budget.
 
 import contextlib
 
+import keras
+import tensorflow as tf
+
 import sn_tf
 from sn_tf import _library
 from sn_tf.budget import parse_budget
@@ -25,6 +28,50 @@ def limited(budget):
         yield
     finally:
         library.set_budget(ARENA, 0)
+
+
+@contextlib.contextmanager
+def _refusals_raise():
+    """Raises where an op inside was refused memory.
+
+    TensorFlow does so itself, but for its oneDNN kernels, which go on without
+    the memory and end the process.
+
+    Raises:
+        tf.errors.ResourceExhaustedError: With the op, and what was refused.
+    """
+    library = _library.library()
+    library.open_sink(ARENA)
+    try:
+        yield
+    finally:
+        refusal = library.close_sink(ARENA)
+    if refusal is not None:
+        raise tf.errors.ResourceExhaustedError(
+            None,
+            None,
+            f"OOM when allocating {refusal['bytes']} bytes for "
+            f"{refusal['op']} with {refusal['in_use_bytes']} bytes in use of "
+            f"{refusal['budget_bytes']}",
+        )
+
+
+def step_context(options):
+    """Context manager for each single step."""
+    if options.mode == "stock-limited":
+        return _refusals_raise()
+    return contextlib.nullcontext()
+
+
+class _RefusalsRaise(keras.callbacks.Callback):
+    """`_refusals_raise` around each step of `fit`."""
+
+    def on_train_batch_begin(self, batch, logs=None):
+        self._context = _refusals_raise()
+        self._context.__enter__()
+
+    def on_train_batch_end(self, batch, logs=None):
+        self._context.__exit__(None, None, None)
 
 
 def _planning(options):
@@ -50,8 +97,10 @@ def context(options):
 
 def callbacks(options):
     """Keras callbacks that train `fit` in `options.mode`."""
-    if options.mode in ("stock", "stock-limited"):
+    if options.mode == "stock":
         return []
+    if options.mode == "stock-limited":
+        return [_RefusalsRaise()]
     return [sn_tf.MemoryBudget(**_planning(options))]
 
 

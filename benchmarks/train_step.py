@@ -35,7 +35,12 @@ def _train(options):
         sn_tf.reset_peak()
         before = sn_tf.stats()
         steps = loops.WARM_UP_STEPS + options.steps
-        training = loops.train_steps(model, batches, steps)
+        training = loops.train_steps(
+            model,
+            batches,
+            steps,
+            step_context=lambda: modes.step_context(options),
+        )
         return model, training, before, sn_tf.stats()
 
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -23,7 +24,7 @@ constexpr double kTightShare = 0.97;
 constexpr int kMostReplans = 3;
 
 // Of a step that gets no further than its beginning.
-absl::Status Refusal(const PlannedGraph& planned) {
+absl::Status StepRefused(const PlannedGraph& planned) {
   return absl::ResourceExhaustedError(absl::StrCat(
       InfeasibleMessage(planned), " No weight was changed in this step."));
 }
@@ -34,7 +35,7 @@ GraphRecord::GraphRecord(std::string function)
     : function_(std::move(function)) {}
 
 GraphRecord::~GraphRecord() {
-  if (tracing_) CpuArena()->StopTrace();
+  if (tracing_) EndTrace();
 }
 
 GraphKnowledge GraphRecord::Knowledge() const {
@@ -52,6 +53,7 @@ void GraphRecord::SetPlan(const PlannedGraph& planned,
   session_ = session;
   schedule_ = NamesOf(planned.imported.memory, planned.plan.schedule);
   plan_moves_ = planned.provisional;
+  delays_writes_ = planned.imported.before_writes != kNone;
   planned_resident_bytes_ = planned.imported.memory.resident_bytes;
   sizes_assumed_ = !planned.inputs.empty() && knowledge_.dims.empty();
   const bool measured =
@@ -63,7 +65,7 @@ void GraphRecord::SetPlan(const PlannedGraph& planned,
   }
   if (!planned.plan.feasible) {
     state_ = State::kInfeasible;
-    refusal_ = Refusal(planned);
+    refusal_ = StepRefused(planned);
   }
   Publish(planned, plan_seconds);
 }
@@ -144,14 +146,31 @@ absl::Status GraphRecord::CheckFeasible() {
   const auto planned = PlanGraph(*item_, options_, knowledge);
   if (!planned.ok() || planned->plan.feasible) return absl::OkStatus();
   Publish(*planned, 0);
-  return Refusal(*planned);
+  return StepRefused(*planned);
 }
 
 void GraphRecord::BeginTrace(int64_t step_id) {
   CpuArena()->StartTrace();
+  // A step that writes nothing before OnBeforeWrites may run on in vain.
+  if (delays_writes_) CpuArena()->OpenSink(step_id);
   tracing_ = true;
   traced_step_ = step_id;
   trace_begin_bytes_ = CpuArena()->stats().arena.in_use_bytes;
+}
+
+absl::Status GraphRecord::OnBeforeWrites(int64_t step_id) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (!tracing_ || step_id != traced_step_) return absl::OkStatus();
+  const std::optional<Refusal> refused = CpuArena()->CloseSink();
+  if (!refused.has_value()) return absl::OkStatus();
+  LearnFromFailure();
+  if (state_ == State::kInfeasible) return refusal_;
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "OOM when allocating ", FormatBytes(refused->bytes), " for ", refused->op,
+      " with ", FormatBytes(refused->in_use_bytes), " in use of a budget of ",
+      FormatBytes(refused->budget_bytes),
+      ", in a step that was to tell what its ops need. No weight was changed. "
+      "The next step is planned with what this one has told."));
 }
 
 void GraphRecord::OnStepEnd(int64_t step_id) {
@@ -176,6 +195,7 @@ void GraphRecord::OnStepEnd(int64_t step_id) {
 
 StepProfile GraphRecord::EndTrace() {
   tracing_ = false;
+  CpuArena()->CloseSink();
   return DigestTrace(CpuArena()->StopTrace(), traced_step_, trace_begin_bytes_);
 }
 
@@ -198,7 +218,7 @@ void GraphRecord::LearnFromFailure() {
     return;
   }
   state_ = State::kInfeasible;
-  refusal_ = Refusal(*planned);
+  refusal_ = StepRefused(*planned);
   Publish(*planned, 0);
 }
 

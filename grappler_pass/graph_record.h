@@ -40,6 +40,7 @@ class GraphRecord : public StepObserver {
   absl::Status OnStepBegin(
       int64_t step_id,
       const std::vector<tensorflow::TensorShape>& shapes) override;
+  absl::Status OnBeforeWrites(int64_t step_id) override;
   void OnStepEnd(int64_t step_id) override;
 
   // A step ran out of memory. Where one of this graph was being measured, what
@@ -79,6 +80,7 @@ class GraphRecord : public StepObserver {
   int64_t planned_resident_bytes_ = 0;
   int outgrown_ = 0;
   bool plan_moves_ = false;
+  bool delays_writes_ = false;
   NamedSchedule schedule_;
   int64_t traced_step_ = 0;
   bool tracing_ = false;

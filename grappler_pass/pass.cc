@@ -122,8 +122,9 @@ class SuperNeuronsPass : public tensorflow::grappler::CustomGraphOptimizer {
     const int64_t observer = RegisterObserver(record);
     if (session_ != nullptr) session_->OwnObserver(observer);
     if (planned->plan.feasible) {
-      *optimized = RewriteGraph(split.graph, planned->imported, planned->plan,
-                                planned->inputs, {observer, observer});
+      *optimized =
+          RewriteGraph(split.graph, planned->imported, planned->plan,
+                       planned->inputs, {observer, observer, observer});
     } else {
       Guard(split.graph, *planned, observer, optimized);
     }

@@ -54,6 +54,7 @@ class Rewriter {
         AddObserveNode(&result_, inputs, observers.begin, kPhaseBegin);
     GuardStateWrites(&result_, unordered_, begin);
     frontier_.push_back(begin);
+    writes_observer_ = observers.writes;
     end_observer_ = observers.end;
   }
 
@@ -77,9 +78,6 @@ class Rewriter {
           SwapIn(item.id);
           break;
       }
-    }
-    for (const std::string& before : before_writes_) {
-      GuardStateWrites(&result_, unordered_, before);
     }
     if (end_observer_ != 0) {
       AddObserveNode(&result_, {}, end_observer_, kPhaseEnd);
@@ -122,7 +120,7 @@ class Rewriter {
   }
 
   void RunOp(OpId op) {
-    if (op == imported_.before_writes) before_writes_ = frontier_;
+    if (op == imported_.before_writes) ObserveWrites();
     if (!HasNode(op)) return;
     RewireInputs(op, NodeOf(op));
     RecordHome(op);
@@ -137,6 +135,17 @@ class Rewriter {
       frontier_.push_back(memory_.ops[partner].name);
     }
     last_op_ = op;
+  }
+
+  // All writes of state wait for what has run so far, and for the observer's
+  // consent.
+  void ObserveWrites() {
+    if (writes_observer_ == 0) return;
+    const std::string observe =
+        AddObserveNode(&result_, {}, writes_observer_, kPhaseWrites);
+    Follow(result_.mutable_node(result_.node_size() - 1));
+    frontier_ = {observe};
+    GuardStateWrites(&result_, unordered_, observe);
   }
 
   // The version under which each output of `op` was made, so that readers of
@@ -247,6 +256,7 @@ class Rewriter {
   const MemoryPlan& plan_;
   GraphDef result_;
   std::vector<bool> unordered_;  // By node: runs before the observation.
+  int64_t writes_observer_ = 0;
   int64_t end_observer_ = 0;
   std::vector<int> version_;  // Current, of each buffer.
   std::vector<std::string> swap_out_;
@@ -255,7 +265,6 @@ class Rewriter {
   std::map<std::tuple<OpId, int, int>, std::string> tensors_;
   std::map<std::string, int> name_count_;
   std::vector<std::string> frontier_;
-  std::vector<std::string> before_writes_;  // Whom all writes wait for.
   std::vector<std::string> before_last_;
   OpId last_op_ = kNone;
 };

@@ -15,6 +15,7 @@ namespace sn_tf {
 // Numbers of the observers that the step reports to (cc/ops/observer.h).
 struct StepObservers {
   int64_t begin = 0;
+  int64_t writes = 0;  // Only where writes are delayed.
   int64_t end = 0;
 };
 

@@ -49,6 +49,8 @@ class Library:
             "SnTfStats": (owned, [text]),
             "SnTfResetPeak": (None, [text]),
             "SnTfSetBudget": (owned, [text, number]),
+            "SnTfOpenSink": (None, [text]),
+            "SnTfCloseSink": (owned, [text]),
             "SnTfOptionSchema": (owned, []),
             "SnTfCheckOptions": (owned, [texts, texts, ctypes.c_int]),
             "SnTfSessionCreate": (number, []),
@@ -97,6 +99,15 @@ class Library:
     def set_budget(self, device: str, budget_bytes: int) -> None:
         """Sets the arena's hard limit; 0 lifts it."""
         self._check(self._c.SnTfSetBudget(device.encode(), budget_bytes))
+
+    def open_sink(self, device: str) -> None:
+        """Lets ops that are refused memory run on in vain; see capi.h."""
+        self._c.SnTfOpenSink(device.encode())
+
+    def close_sink(self, device: str) -> dict[str, Any] | None:
+        """Ends that, and returns the first refusal, or None."""
+        text = self._take(self._c.SnTfCloseSink(device.encode()))
+        return None if text is None else dict(json.loads(text))
 
     def option_schema(self) -> list[dict[str, Any]]:
         """Name, type, default and doc of every option of the pass."""

@@ -118,7 +118,9 @@ class Session:
         self, error: BaseException | None
     ) -> InfeasibleBudgetError | None:
         """The error to raise instead, where a step failed as infeasible."""
-        if not isinstance(error, tf.errors.ResourceExhaustedError):
+        # Ops that ran on in vain (cc/allocator/refusal_sink.h) may fail first,
+        # of any cause.
+        if not isinstance(error, tf.errors.OpError):
             return None
         self._library.step_failed(self._number)
         infeasible = [plan for plan in self.reports() if plan.is_infeasible]

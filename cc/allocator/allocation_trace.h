@@ -41,6 +41,7 @@ class AllocationTrace {
   bool active() const { return active_; }
 
   // `event` as DescribeAllocation made it, before the lock was taken.
+  // `offset` from the arena's base, also of blocks outside it.
   void RecordAllocation(int64_t offset, int64_t bytes, AllocationEvent event);
   void RecordFree(int64_t offset, int64_t bytes);
   void RecordRefusal(int64_t bytes, AllocationEvent event);

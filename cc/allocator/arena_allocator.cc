@@ -128,11 +128,7 @@ void* ArenaAllocator::Allocate(size_t alignment, size_t num_bytes,
   if (outcome == Outcome::kOverBudget) {
     outcome = AllocateUnderPressure(bytes, aligned, &block);
   }
-  if (outcome != Outcome::kDone) {
-    TraceRefusal(bytes);
-    LogFailure(outcome, bytes);
-  }
-  return block;
+  return outcome == Outcome::kDone ? block : Refuse(outcome, bytes);
 }
 
 ArenaAllocator::Outcome ArenaAllocator::TryAllocate(int64_t bytes,
@@ -196,13 +192,25 @@ ArenaAllocator::Outcome ArenaAllocator::AllocateUnderPressure(int64_t bytes,
   return Outcome::kOverBudget;
 }
 
-void ArenaAllocator::TraceRefusal(int64_t bytes) {
-  if (!tracing_.load(std::memory_order_relaxed)) return;
+void* ArenaAllocator::Refuse(Outcome outcome, int64_t bytes) {
+  LogFailure(outcome, bytes);
   AllocationEvent event = DescribeAllocation();
-  absl::MutexLock lock(&mutex_);
-  if (trace_.active()) {
-    trace_.RecordRefusal(arena_.RoundUp(bytes), std::move(event));
+  Refusal refusal{event.op, bytes};
+  {
+    absl::MutexLock lock(&mutex_);
+    refusal.in_use_bytes = arena_.in_use_bytes();
+    refusal.budget_bytes = budget_bytes_;
   }
+  char* const sink = static_cast<char*>(sink_.Take(event.step_id, refusal));
+  absl::MutexLock lock(&mutex_);
+  if (!trace_.active()) return sink;
+  const int64_t rounded = arena_.RoundUp(bytes);
+  if (sink == nullptr) {
+    trace_.RecordRefusal(rounded, std::move(event));
+  } else {
+    trace_.RecordAllocation(sink - range_.base(), rounded, std::move(event));
+  }
+  return sink;
 }
 
 void ArenaAllocator::LogFailure(Outcome outcome, int64_t bytes) {
@@ -247,8 +255,20 @@ int64_t ArenaAllocator::OffsetOf(const void* ptr) const {
   return static_cast<const char*>(ptr) - range_.base();
 }
 
+bool ArenaAllocator::ReleaseSink(void* ptr) {
+  const int64_t bytes = sink_.Release(ptr);
+  if (bytes == 0) return false;
+  absl::MutexLock lock(&mutex_);
+  if (trace_.active()) {
+    trace_.RecordFree(static_cast<char*>(ptr) - range_.base(),
+                      arena_.RoundUp(bytes));
+  }
+  return true;
+}
+
 void ArenaAllocator::DeallocateRaw(void* ptr) {
   if (ptr == nullptr) return;
+  if (!range_.Contains(ptr) && ReleaseSink(ptr)) return;
   const int64_t offset = OffsetOf(ptr);
   bool decommit = false;
   {
@@ -304,6 +324,10 @@ int64_t ArenaAllocator::Decommit(int64_t target_bytes) {
 }
 
 size_t ArenaAllocator::AllocatedSize(const void* ptr) const {
+  if (!range_.Contains(ptr)) {
+    const int64_t bytes = sink_.SizeOf(ptr);
+    if (bytes > 0) return static_cast<size_t>(bytes);
+  }
   const int64_t offset = OffsetOf(ptr);
   absl::MutexLock lock(&mutex_);
   return static_cast<size_t>(arena_.SizeOf(offset));

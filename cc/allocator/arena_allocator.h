@@ -29,6 +29,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "cc/allocator/allocation_trace.h"
+#include "cc/allocator/refusal_sink.h"
 #include "cc/core/address_range.h"
 #include "cc/core/arena.h"
 #include "cc/core/resident_pages.h"
@@ -59,6 +60,13 @@ class ArenaAllocator : public tsl::Allocator {
   // why the budget was refused (more is in use).
   std::string SetBudget(int64_t bytes);
   void SetPressureCallback(PressureCallback callback);
+
+  // Until CloseSink, ops of that step (or of any: RefusalSink::kAnyStep) get
+  // memory that keeps nothing where there is no room; see refusal_sink.h. In a
+  // trace that counts as memory.
+  void OpenSink(int64_t step_id) { sink_.Open(step_id); }
+  // The first allocation since then for which there was no room.
+  std::optional<Refusal> CloseSink() { return sink_.Close(); }
 
   // Tells that a step begins: what is in use now outlives steps.
   void MarkStepBegin();
@@ -100,9 +108,12 @@ class ArenaAllocator : public tsl::Allocator {
   // Asks for room until the allocation succeeds or nobody can make any.
   Outcome AllocateUnderPressure(int64_t bytes, int64_t alignment, void** block)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  void TraceRefusal(int64_t bytes) ABSL_LOCKS_EXCLUDED(mutex_);
+  // What to answer where there is no room; nullptr if nothing can be.
+  void* Refuse(Outcome outcome, int64_t bytes) ABSL_LOCKS_EXCLUDED(mutex_);
   void LogFailure(Outcome outcome, int64_t bytes) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Ends the process where `ptr` is none of ours.
+  // False where `ptr` is not of the sink.
+  bool ReleaseSink(void* ptr) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Ends the process where `ptr` is not of the arena.
   int64_t OffsetOf(const void* ptr) const;
   void DecommitToWarmLimit() ABSL_LOCKS_EXCLUDED(mutex_);
   // Gives pages of free chunks back until `target_bytes` are resident.
@@ -111,6 +122,7 @@ class ArenaAllocator : public tsl::Allocator {
   const std::string name_;
   AddressRange range_;
   std::atomic<bool> tracing_{false};
+  RefusalSink sink_;
 
   mutable absl::Mutex mutex_;
   Arena arena_ ABSL_GUARDED_BY(mutex_);

@@ -50,6 +50,14 @@ SN_TF_EXPORT char* SnTfSetBudget(const char* device, int64_t bytes);
 SN_TF_EXPORT void SnTfTraceStart(const char* device);
 SN_TF_EXPORT char* SnTfTraceStop(const char* device);
 
+// Until SnTfCloseSink, ops that are refused memory get some that keeps nothing,
+// and run on; what they compute means nothing. For measuring where the process
+// would end otherwise: oneDNN kernels cannot bear to be refused.
+SN_TF_EXPORT void SnTfOpenSink(const char* device);
+// The first refusal since then, as a JSON object: op bytes in_use_bytes
+// budget_bytes. NULL where there was none.
+SN_TF_EXPORT char* SnTfCloseSink(const char* device);
+
 // ---- Planning -------------------------------------------------------------
 
 // JSON array of the pass's options, one object each: name type ("int",

@@ -143,6 +143,26 @@ void SnTfTraceStart(const char* device) {
   if (arena != nullptr) arena->StartTrace();
 }
 
+void SnTfOpenSink(const char* device) {
+  sn_tf::ArenaAllocator* const arena = sn_tf::ArenaOf(device);
+  if (arena != nullptr) arena->OpenSink(sn_tf::RefusalSink::kAnyStep);
+}
+
+char* SnTfCloseSink(const char* device) {
+  sn_tf::ArenaAllocator* const arena = sn_tf::ArenaOf(device);
+  if (arena == nullptr) return nullptr;
+  const auto refusal = arena->CloseSink();
+  if (!refusal.has_value()) return nullptr;
+  sn_tf::JsonWriter json;
+  json.BeginObject();
+  json.Key("op").String(refusal->op);
+  json.Key("bytes").Int(refusal->bytes);
+  json.Key("in_use_bytes").Int(refusal->in_use_bytes);
+  json.Key("budget_bytes").Int(refusal->budget_bytes);
+  json.EndObject();
+  return sn_tf::CopyToC(json.text());
+}
+
 char* SnTfTraceStop(const char* device) {
   sn_tf::ArenaAllocator* const arena = sn_tf::ArenaOf(device);
   if (arena == nullptr) return nullptr;

@@ -23,6 +23,7 @@ inline constexpr char kBufferAttr[] = "buffer";
 inline constexpr char kObserverAttr[] = "observer";
 inline constexpr char kPhaseAttr[] = "phase";
 inline constexpr char kPhaseBegin[] = "begin";
+inline constexpr char kPhaseWrites[] = "writes";
 inline constexpr char kPhaseEnd[] = "end";
 
 // Name prefix of nodes that the pass adds.

@@ -24,7 +24,7 @@ REGISTER_OP(kObserveOp)
     .Input("inputs: T")
     .Attr("T: list(type) >= 0")
     .Attr("observer: int")
-    .Attr("phase: {'begin', 'end'} = 'begin'")
+    .Attr("phase: {'begin', 'writes', 'end'} = 'begin'")
     .SetIsStateful()
     .SetShapeFn(tensorflow::shape_inference::NoOutputs);
 
@@ -32,19 +32,24 @@ class ObserveOp : public OpKernel {
  public:
   explicit ObserveOp(OpKernelConstruction* context) : OpKernel(context) {
     OP_REQUIRES_OK(context, context->GetAttr(kObserverAttr, &number_));
-    std::string phase;
-    OP_REQUIRES_OK(context, context->GetAttr(kPhaseAttr, &phase));
-    is_begin_ = phase == kPhaseBegin;
+    OP_REQUIRES_OK(context, context->GetAttr(kPhaseAttr, &phase_));
   }
 
   void Compute(OpKernelContext* context) override {
-    if (is_begin_) CpuArena()->MarkStepBegin();
+    if (phase_ == kPhaseBegin) CpuArena()->MarkStepBegin();
     const std::shared_ptr<StepObserver> observer = FindObserver(number_);
     if (observer == nullptr) return;
-    if (!is_begin_) {
+    if (phase_ == kPhaseEnd) {
       observer->OnStepEnd(context->step_id());
-      return;
+    } else if (phase_ == kPhaseWrites) {
+      OP_REQUIRES_OK(context, observer->OnBeforeWrites(context->step_id()));
+    } else {
+      Begin(context, observer.get());
     }
+  }
+
+ private:
+  static void Begin(OpKernelContext* context, StepObserver* observer) {
     std::vector<tensorflow::TensorShape> shapes;
     shapes.reserve(context->num_inputs());
     for (int i = 0; i < context->num_inputs(); ++i) {
@@ -53,9 +58,8 @@ class ObserveOp : public OpKernel {
     OP_REQUIRES_OK(context, observer->OnStepBegin(context->step_id(), shapes));
   }
 
- private:
   int64_t number_ = 0;
-  bool is_begin_ = true;
+  std::string phase_;
 };
 
 REGISTER_KERNEL_BUILDER(Name(kObserveOp).Device(tensorflow::DEVICE_CPU),

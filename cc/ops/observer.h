@@ -26,6 +26,10 @@ class StepObserver {
   virtual absl::Status OnStepBegin(
       int64_t step_id, const std::vector<tensorflow::TensorShape>& shapes) = 0;
 
+  // Called between all that writes no state and the writes, in steps whose
+  // plan delays writes. A non-OK status fails the step: nothing is written.
+  virtual absl::Status OnBeforeWrites(int64_t step_id) = 0;
+
   // Called once per step, after all ops that the plan orders, unless the step
   // failed before. Thread-safe.
   virtual void OnStepEnd(int64_t step_id) = 0;

@@ -225,22 +225,6 @@ TEST_F(ArenaAllocatorTest, ReleaseFreePagesLeavesWhatIsInUse) {
   allocator_.DeallocateRaw(again);
 }
 
-TEST_F(ArenaAllocatorTest, TraceTellsWhoWasRefused) {
-  ASSERT_EQ(allocator_.SetBudget(kMiB), "");
-  allocator_.StartTrace();
-  {
-    tsl::profiler::ScopedMemoryDebugAnnotation annotation(
-        "conv1", 42, "temp", 1, [] { return std::string("[2,3]"); });
-    EXPECT_EQ(allocator_.AllocateRaw(64, 2 * kMiB), nullptr);
-  }
-  const std::vector<AllocationEvent> events = allocator_.StopTrace();
-  ASSERT_EQ(events.size(), 1u);
-  EXPECT_EQ(events[0].kind, AllocationEvent::Kind::kRefused);
-  EXPECT_EQ(events[0].op, "conv1");
-  EXPECT_EQ(events[0].region, AllocationEvent::Region::kTemp);
-  EXPECT_EQ(events[0].bytes, 2 * kMiB);
-}
-
 TEST_F(ArenaAllocatorTest, TraceTellsWhoAllocates) {
   void* const before = Allocate(64);
   allocator_.StartTrace();

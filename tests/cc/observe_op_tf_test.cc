@@ -26,8 +26,10 @@ class Recorder : public StepObserver {
     begun.emplace_back(step_id, shapes);
     return result;
   }
+  absl::Status OnBeforeWrites(int64_t /*step_id*/) override { return writes; }
   void OnStepEnd(int64_t step_id) override { ended.push_back(step_id); }
 
+  absl::Status writes;
   absl::Status result;
   std::vector<std::pair<int64_t, std::vector<TensorShape>>> begun;
   std::vector<int64_t> ended;
@@ -75,6 +77,14 @@ TEST_P(ObserveOpTest, TheEndOfTheStepIsTold) {
   EXPECT_TRUE(Observe(number_, kPhaseEnd, {}).ok());
   EXPECT_TRUE(recorder_->begun.empty());
   EXPECT_EQ(recorder_->ended, std::vector<int64_t>{KernelRun::kStepId});
+}
+
+TEST_P(ObserveOpTest, TheObserverMayForbidWrites) {
+  EXPECT_TRUE(Observe(number_, kPhaseWrites, {}).ok());
+  recorder_->writes = absl::ResourceExhaustedError("Out of memory.");
+  EXPECT_EQ(Observe(number_, kPhaseWrites, {}), recorder_->writes);
+  EXPECT_TRUE(recorder_->begun.empty());
+  EXPECT_TRUE(recorder_->ended.empty());
 }
 
 TEST_P(ObserveOpTest, TheObserversErrorFailsTheStep) {

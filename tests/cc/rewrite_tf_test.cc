@@ -143,7 +143,7 @@ class RewriteTest : public testing::Test {
     EXPECT_TRUE(planned.ok()) << planned.status();
     plan_ = planned->plan;
     return RewriteGraph(item.graph, planned->imported, planned->plan,
-                        planned->inputs, {1, 2});
+                        planned->inputs, {1, 0, 2});
   }
 
   static constexpr int64_t kResident = 1000;
@@ -173,6 +173,33 @@ TEST_F(RewriteTest, TheRouteAloneOnlyAddsControlEdges) {
   ExpectGolden("rewrite_route.txt", ToText(graph));
 }
 
+TEST_F(RewriteTest, AProvisionalPlanWritesStateLast) {
+  GrapplerItem item = SmallItem(64);
+  const auto add = [&item](const char* name, const char* op) {
+    NodeDef* const node = item.graph.add_node();
+    node->set_name(name);
+    node->set_op(op);
+    node->set_device("/device:CPU:0");
+    (*node->mutable_attr())["dtype"].set_type(tensorflow::DT_FLOAT);
+    return node;
+  };
+  auto& attr = *add("weight", "VarHandleOp")->mutable_attr();
+  for (int i = 0; i < 2; ++i) {
+    attr["shape"].mutable_shape()->add_dim()->set_size(64);
+  }
+  NodeDef* const update = add("update", "AssignSubVariableOp");
+  update->add_input("weight");
+  update->add_input("a");
+  const auto planned =
+      PlanGraph(item, Options(kResident + 6 * kBuffer, "host"), {});
+  ASSERT_TRUE(planned.ok()) << planned.status();
+  ASSERT_TRUE(planned->provisional);
+  EXPECT_TRUE(planned->plan.feasible);
+  ExpectGolden("rewrite_delayed_write.txt",
+               ToText(RewriteGraph(item.graph, planned->imported, planned->plan,
+                                   planned->inputs, {1, 2, 3})));
+}
+
 TEST_F(RewriteTest, SameInputSameGraph) {
   const PlannerOptions options = Options(kAround + 3 * kBuffer, "host");
   EXPECT_EQ(ToText(Rewrite(SmallItem(64), options)),
@@ -194,8 +221,8 @@ TEST_F(RewriteTest, UnknownSizesAreObservedAndThenPlanned) {
   EXPECT_TRUE(unknown->provisional);
   ASSERT_EQ(unknown->inputs.size(), 1u);
   EXPECT_EQ(unknown->inputs[0].node, "x");
-  const GraphDef graph = RewriteGraph(item.graph, unknown->imported,
-                                      unknown->plan, unknown->inputs, {1, 1});
+  const GraphDef graph = RewriteGraph(
+      item.graph, unknown->imported, unknown->plan, unknown->inputs, {1, 0, 1});
   for (const NodeDef& node : graph.node()) {
     if (node.op() != kObserveOp || node.input_size() == 0) continue;
     if (node.attr().at(kPhaseAttr).s() == kPhaseBegin) {

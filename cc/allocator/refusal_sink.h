@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What kernels get that cannot bear to be refused memory.
+#ifndef SN_TF_CC_ALLOCATOR_REFUSAL_SINK_H_
+#define SN_TF_CC_ALLOCATOR_REFUSAL_SINK_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "cc/core/sink_range.h"
+
+namespace sn_tf {
+
+// An allocation for which there was no room.
+struct Refusal {
+  std::string op;  // Empty where no op was running.
+  int64_t bytes = 0;
+  int64_t in_use_bytes = 0;
+  int64_t budget_bytes = 0;
+};
+
+// Several of TensorFlow's oneDNN kernels go on with a null output when they
+// are refused memory, and end the process. While the sink is open they get
+// memory that keeps nothing instead: the step runs on, its results mean
+// nothing, and whoever opened the sink must see to it that they are not used.
+// Thread-safe.
+class RefusalSink {
+ public:
+  static constexpr int64_t kAnyStep = -1;
+
+  // Opens for allocations of one step, or of any.
+  void Open(int64_t step_id);
+  // Returns the first refusal since Open. Blocks taken stay valid until they
+  // are released.
+  std::optional<Refusal> Close();
+
+  // Memory for an allocation that was refused; nullptr where the sink is not
+  // open for that step, or the system refuses.
+  void* Take(int64_t step_id, const Refusal& refusal);
+
+  // Returns the bytes of that block and releases it; 0 where there is none.
+  int64_t Release(const void* block);
+  int64_t SizeOf(const void* block) const;
+
+ private:
+  struct Block {
+    std::unique_ptr<SinkRange> range;
+    int64_t bytes = 0;
+  };
+
+  mutable absl::Mutex mutex_;
+  std::optional<int64_t> open_for_ ABSL_GUARDED_BY(mutex_);
+  std::optional<Refusal> first_ ABSL_GUARDED_BY(mutex_);
+  std::map<const void*, Block> blocks_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace sn_tf
+
+#endif  // SN_TF_CC_ALLOCATOR_REFUSAL_SINK_H_

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cc/allocator/refusal_sink.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cc/allocator/arena_allocator.h"
+#include "tsl/profiler/lib/scoped_memory_debug_annotation.h"
+
+namespace sn_tf {
+namespace {
+
+constexpr int64_t kMiB = int64_t{1} << 20;
+
+class RefusalSinkTest : public testing::Test {
+ protected:
+  ArenaAllocator allocator_{"test", 64 * kMiB};
+};
+
+TEST_F(RefusalSinkTest, TheSinkTakesWhatHasNoRoom) {
+  ASSERT_EQ(allocator_.SetBudget(kMiB), "");
+  allocator_.OpenSink(42);
+  EXPECT_EQ(allocator_.AllocateRaw(64, 2 * kMiB), nullptr) << "no such step";
+  allocator_.StartTrace();
+  void* block;
+  {
+    tsl::profiler::ScopedMemoryDebugAnnotation annotation(
+        "conv1", 42, "output", 1, [] { return std::string("[2,3]"); });
+    block = allocator_.AllocateRaw(64, 2 * kMiB);
+  }
+  ASSERT_NE(block, nullptr);
+  std::memset(block, 1, 2 * kMiB);
+  EXPECT_EQ(allocator_.AllocatedSize(block), static_cast<size_t>(2 * kMiB));
+  EXPECT_EQ(allocator_.stats().arena.in_use_bytes, 0);
+  const std::optional<Refusal> refusal = allocator_.CloseSink();
+  ASSERT_TRUE(refusal.has_value());
+  EXPECT_EQ(refusal->op, "conv1");
+  EXPECT_EQ(refusal->bytes, 2 * kMiB);
+  EXPECT_EQ(refusal->budget_bytes, kMiB);
+  allocator_.DeallocateRaw(block);
+  const std::vector<AllocationEvent> events = allocator_.StopTrace();
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_EQ(events[0].kind, AllocationEvent::Kind::kAllocate);
+  EXPECT_EQ(events[1].kind, AllocationEvent::Kind::kFree);
+  EXPECT_EQ(events[1].id, events[0].id);
+  EXPECT_EQ(allocator_.AllocateRaw(64, 2 * kMiB), nullptr) << "closed";
+  EXPECT_FALSE(allocator_.CloseSink().has_value());
+}
+
+TEST_F(RefusalSinkTest, TraceTellsWhoWasRefused) {
+  ASSERT_EQ(allocator_.SetBudget(kMiB), "");
+  allocator_.StartTrace();
+  {
+    tsl::profiler::ScopedMemoryDebugAnnotation annotation(
+        "conv1", 42, "temp", 1, [] { return std::string("[2,3]"); });
+    EXPECT_EQ(allocator_.AllocateRaw(64, 2 * kMiB), nullptr);
+  }
+  const std::vector<AllocationEvent> events = allocator_.StopTrace();
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0].kind, AllocationEvent::Kind::kRefused);
+  EXPECT_EQ(events[0].op, "conv1");
+  EXPECT_EQ(events[0].region, AllocationEvent::Region::kTemp);
+  EXPECT_EQ(events[0].bytes, 2 * kMiB);
+}
+
+}  // namespace
+}  // namespace sn_tf
