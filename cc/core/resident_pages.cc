@@ -19,9 +19,10 @@ void ResidentPages::Advance(int64_t now_ns, int64_t in_use_bytes) {
 }
 
 int64_t ResidentPages::WarmLimit(int64_t budget_bytes) const {
-  if (budget_bytes > 0) return budget_bytes;
-  // The quarter leaves room for fragmentation: steps that repeat shall find
-  // all of their pages resident.
+  // The shares leave room for fragmentation: steps that repeat shall find all
+  // of their pages resident. A page given back and touched again costs more
+  // than copying its bytes.
+  if (budget_bytes > 0) return budget_bytes + budget_bytes / 8;
   const int64_t peak = std::max(window_peak_bytes_, previous_peak_bytes_);
   return peak + peak / 4;
 }

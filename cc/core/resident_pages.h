@@ -36,7 +36,8 @@ class ResidentPages {
   // in which nobody calls lasts longer.
   void Advance(int64_t now_ns, int64_t in_use_bytes);
 
-  // What may stay resident; `budget_bytes` 0 means none was set.
+  // What may stay resident: the budget and an eighth, or where `budget_bytes`
+  // is 0 the recent peak and a quarter.
   int64_t WarmLimit(int64_t budget_bytes) const;
 
   // True where more is resident than may be, and giving back can help: what

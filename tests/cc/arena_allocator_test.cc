@@ -190,14 +190,14 @@ TEST_F(ArenaAllocatorTest, FreedPagesStayWarmWithinTheBudget) {
 TEST_F(ArenaAllocatorTest, PagesBeyondTheBudgetGoBack) {
   ASSERT_EQ(allocator_.SetBudget(32 * kMiB), "");
   // Small holes below, then a block that fits none of them: what is in use and
-  // what is kept free would together pass the budget.
+  // what is kept free would together pass it by more than an eighth.
   std::vector<void*> blocks;
   for (int i = 0; i < 8; ++i) blocks.push_back(Fill(4 * kMiB));
   for (int i = 0; i < 8; i += 2) allocator_.DeallocateRaw(blocks[i]);
   EXPECT_EQ(committed(), 32 * kMiB) << "still within the budget";
   void* const large = Fill(12 * kMiB);
   ASSERT_NE(large, nullptr);
-  EXPECT_LE(committed(), 32 * kMiB);
+  EXPECT_LE(committed(), 36 * kMiB);
   EXPECT_GE(committed(), in_use());
   for (int i = 1; i < 8; i += 2) {
     EXPECT_EQ(static_cast<char*>(blocks[i])[4 * kMiB - 1], 1);
@@ -209,7 +209,7 @@ TEST_F(ArenaAllocatorTest, LoweringTheBudgetGivesPagesBack) {
   allocator_.DeallocateRaw(block);
   EXPECT_EQ(committed(), 64 * kMiB) << "the recent peak stays warm";
   ASSERT_EQ(allocator_.SetBudget(16 * kMiB), "");
-  EXPECT_LE(committed(), 16 * kMiB);
+  EXPECT_LE(committed(), 18 * kMiB);
 }
 
 TEST_F(ArenaAllocatorTest, ReleaseFreePagesLeavesWhatIsInUse) {
