@@ -10,6 +10,32 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 
 
+def command_line(module, arguments):
+    """The command of `python -m module ... --json`."""
+    return [sys.executable, "-m", module, *map(str, arguments), "--json"]
+
+
+def environment():
+    """Variables with which the process finds this package."""
+    search = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return os.environ | {"PYTHONPATH": os.pathsep.join(search)}
+
+
+def result_in(output, command, status, errors):
+    """The JSON object in the last line of `output`.
+
+    Raises:
+        RuntimeError: If there is none; it tells the command and its end.
+    """
+    try:
+        return json.loads(output.splitlines()[-1])
+    except (IndexError, json.JSONDecodeError):
+        raise RuntimeError(
+            f"No result from: {' '.join(command)}\nExit status {status}. Its "
+            f"last output:\n{(output + errors)[-2000:]}"
+        ) from None
+
+
 def run(module, arguments, *, quiet=False):
     """Runs `python -m module ... --json` and returns its result.
 
@@ -24,25 +50,16 @@ def run(module, arguments, *, quiet=False):
     Raises:
         RuntimeError: If the process ended without a result.
     """
-    command = [sys.executable, "-m", module, *map(str, arguments), "--json"]
-    search = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+    command = command_line(module, arguments)
     done = subprocess.run(
         command,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE if quiet else None,
         text=True,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(search)},
+        env=environment(),
         check=False,
     )
-    lines = done.stdout.splitlines()
-    try:
-        return json.loads(lines[-1])
-    except (IndexError, json.JSONDecodeError):
-        raise RuntimeError(
-            f"No result from: {' '.join(command)}\nExit status "
-            f"{done.returncode}. Its last output:\n"
-            f"{(done.stdout + (done.stderr or ''))[-2000:]}"
-        ) from None
+    return result_in(done.stdout, command, done.returncode, done.stderr or "")
 
 
 def train_step(*arguments, quiet=False):

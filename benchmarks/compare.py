@@ -1,20 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares two measurements run in turn: A B, A B, A B.
+"""Compares two measurements that train in turn, a step of A, a step of B.
 
 Example: `python -m benchmarks.compare --model resnet50 --mode sn --budget
 300MB -- --model resnet50 --mode stock --rounds 3`
 
-Each side is a command line of `benchmarks.train_step`. Taking turns, each run
-in its own process, lets a machine that speeds up or slows down meet both sides
-alike; the range of the rounds' ratios shows how far that went.
+Each side is a command line of `benchmarks.train_step`, and runs in its own
+process. Taking turns step by step lets a machine that speeds up or slows down
+meet both sides alike. The ratio of the step times is the median of those of
+steps that followed one another; the range over the rounds shows what is left.
 """
 
 import argparse
+import itertools
 import json
 import statistics
 import sys
 
-from benchmarks import child
+from benchmarks import WARM_UP_STEPS, turns
 
 
 def parse(argv):
@@ -50,8 +52,8 @@ def measure(a, b, rounds):
     """Runs A and B in turn and returns their results, a list each."""
     results = ([], [])
     for turn in range(rounds):
-        for name, command, found in zip("AB", (a, b), results, strict=True):
-            one = child.train_step(*command, quiet=True)
+        pair = turns.train_in_turn(a, b)
+        for name, one, found in zip("AB", pair, results, strict=True):
             if "error" in one:
                 raise RuntimeError(
                     f"{name} failed with {one['error']}: {one['message']}"
@@ -66,24 +68,37 @@ def measure(a, b, rounds):
     return results
 
 
+def _step_ratios(a, b):
+    """A / B of each two steps in turn, without those of the warm-up."""
+    times_a, times_b = (one["step_times_s"][WARM_UP_STEPS:] for one in (a, b))
+    # One side may have been asked for fewer steps.
+    return [x / y for x, y in zip(times_a, times_b, strict=False)]
+
+
+def _peak_ratios(a, b):
+    return [a["peak_bytes"] / b["peak_bytes"]]
+
+
 def compare(a, b):
     """Compares two lists of results, A against B.
 
     Returns:
-        A dictionary: per quantity the values of each side, the ratio of the
-        medians, and the least and greatest ratio of a round.
+        A dictionary: per quantity the values of each side, the median of the
+        ratios, and the least and greatest median of a round.
     """
     found = {"rounds": len(a)}
-    for name in ("step_time_s", "peak_bytes"):
-        values_a = [one[name] for one in a]
-        values_b = [one[name] for one in b]
-        ratios = [x / y for x, y in zip(values_a, values_b, strict=True)]
+    for name, ratios_of in (
+        ("step_time_s", _step_ratios),
+        ("peak_bytes", _peak_ratios),
+    ):
+        rounds = [ratios_of(x, y) for x, y in zip(a, b, strict=True)]
+        medians = [statistics.median(ratios) for ratios in rounds]
         found[name] = {
-            "a": values_a,
-            "b": values_b,
-            "ratio": statistics.median(values_a) / statistics.median(values_b),
-            "ratio_min": min(ratios),
-            "ratio_max": max(ratios),
+            "a": [one[name] for one in a],
+            "b": [one[name] for one in b],
+            "ratio": statistics.median(itertools.chain(*rounds)),
+            "ratio_min": min(medians),
+            "ratio_max": max(medians),
         }
     hashes = {one["weights_sha256"] for one in [*a, *b]}
     found["same_weights"] = len(hashes) == 1

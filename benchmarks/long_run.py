@@ -30,7 +30,7 @@ def run(options):
     from models import arguments
 
     arguments.configure_threads(options)
-    from benchmarks import loops, modes, result, workload
+    from benchmarks import WARM_UP_STEPS, loops, modes, result, workload
 
     seen, rss = [], []
 
@@ -42,9 +42,9 @@ def run(options):
         model = workload.make_model(options)
         batches = workload.make_batches(options)
         training = loops.train_steps(
-            model, batches, loops.WARM_UP_STEPS + options.steps, after_step
+            model, batches, WARM_UP_STEPS + options.steps, after_step
         )
-    counted = seen[loops.WARM_UP_STEPS :]
+    counted = seen[WARM_UP_STEPS:]
     return result.describe(options) | {
         "steps": options.steps,
         "in_use_bytes": sorted({stats.in_use_bytes for stats in counted}),
@@ -56,7 +56,7 @@ def run(options):
         )
         / (len(seen) - 1),
         "peak_bytes": seen[-1].peak_bytes,
-        "rss_first_bytes": rss[loops.WARM_UP_STEPS],
+        "rss_first_bytes": rss[WARM_UP_STEPS],
         "rss_last_bytes": rss[-1],
         "loss_first": training.losses[0],
         "loss_last": training.losses[-1],

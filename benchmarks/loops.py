@@ -10,8 +10,6 @@ import keras
 
 from benchmarks import modes, workload
 
-# Tracing, and the new plan that follows the first measured step.
-WARM_UP_STEPS = 2
 EPOCHS = 2
 
 
@@ -58,10 +56,10 @@ def train_steps(
         x, y = batches[step % len(batches)]
         # Keras averages the loss over all batches since the last reset.
         model.reset_metrics()
-        begin = time.perf_counter()
         with step_context():
+            begin = time.perf_counter()
             loss = float(model.train_on_batch(x, y))
-        seconds = time.perf_counter() - begin
+            seconds = time.perf_counter() - begin
         training.losses.append(loss)
         training.step_seconds.append(seconds)
         after_step()

@@ -9,7 +9,7 @@ import tensorflow as tf
 
 import models
 import sn_tf
-from benchmarks import loops, workload
+from benchmarks import WARM_UP_STEPS, workload
 from sn_tf.budget import parse_budget
 
 
@@ -69,7 +69,7 @@ def measured(model, training, before, after):
     """
     plan = training_report()
     steps = len(training.step_seconds)
-    counted = training.step_seconds[loops.WARM_UP_STEPS :]
+    counted = training.step_seconds[WARM_UP_STEPS:]
     swapped = after.swapped_out_bytes - before.swapped_out_bytes
     return planned() | {
         "step_time_s": statistics.median(counted or training.step_seconds),

@@ -11,6 +11,8 @@ Exit status: 0, or 3 when memory was exhausted, or 4 when no plan fits in the
 budget.
 """
 
+import argparse
+import contextlib
 import json
 import os
 import sys
@@ -22,7 +24,7 @@ INFEASIBLE = 4
 def _train(options):
     """Returns (model, Training, statistics before, statistics after)."""
     import sn_tf
-    from benchmarks import loops, modes, workload
+    from benchmarks import WARM_UP_STEPS, loops, modes, workload
 
     if options.fit:
         model = workload.make_model(options)
@@ -34,14 +36,23 @@ def _train(options):
         batches = workload.make_batches(options)
         sn_tf.reset_peak()
         before = sn_tf.stats()
-        steps = loops.WARM_UP_STEPS + options.steps
+        steps = WARM_UP_STEPS + options.steps
         training = loops.train_steps(
             model,
             batches,
             steps,
-            step_context=lambda: modes.step_context(options),
+            step_context=lambda: _step_context(options),
         )
         return model, training, before, sn_tf.stats()
+
+
+@contextlib.contextmanager
+def _step_context(options):
+    from benchmarks import modes, turns
+
+    waiting = turns.turn() if options.turns else contextlib.nullcontext()
+    with waiting, modes.step_context(options):
+        yield
 
 
 def run(options):
@@ -91,6 +102,8 @@ def main(argv=None):
     parser.add_argument(
         "--json", action="store_true", help="print a JSON object"
     )
+    # For benchmarks.turns.
+    parser.add_argument("--turns", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args(argv)
     arguments.check(parser, options)
     found, status = run(options)

@@ -9,7 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import child, compare, demo, long_run, readme, suite, train_step
+from benchmarks import (
+    WARM_UP_STEPS,
+    child,
+    compare,
+    demo,
+    long_run,
+    readme,
+    suite,
+    train_step,
+    turns,
+)
 
 _ROOT = Path(__file__).resolve().parents[2]
 _RESNET = (
@@ -163,35 +173,36 @@ def test_compare_needs_two_command_lines(argv, capsys):
 
 
 def _measured(step_time_s, peak_bytes, sha="aa"):
+    warm_up = [100.0] * WARM_UP_STEPS
     return {
         "step_time_s": step_time_s,
+        "step_times_s": [*warm_up, step_time_s, 2 * step_time_s, step_time_s],
         "peak_bytes": peak_bytes,
         "weights_sha256": sha,
     }
 
 
-def test_compare_gives_ratios_of_medians_and_their_range():
+def test_compare_gives_medians_of_ratios_and_their_range():
     a = [_measured(2.0, 50), _measured(9.0, 50), _measured(3.0, 40)]
     b = [_measured(2.0, 100), _measured(2.0, 100), _measured(1.0, 100)]
     found = compare.compare(a, b)
-    assert found["step_time_s"]["ratio"] == 1.5
+    assert found["step_time_s"]["ratio"] == 3.0
     assert found["step_time_s"]["ratio_min"] == 1.0
     assert found["step_time_s"]["ratio_max"] == 4.5
     assert found["peak_bytes"]["ratio"] == 0.5
     assert found["same_weights"]
-    assert "1.500  (rounds: 1.000 to 4.500)" in compare.summary(found)
+    assert "3.000  (rounds: 1.000 to 4.500)" in compare.summary(found)
     assert not compare.compare(a, [_measured(1, 1, "bb")] * 3)["same_weights"]
 
 
 def test_compare_runs_the_sides_in_turn(monkeypatch):
     ran = []
 
-    def record(*command, quiet):
-        assert quiet
-        ran.append(command[0])
-        return _measured(1.0, 1)
+    def record(*commands):
+        ran.extend(command[0] for command in commands)
+        return [_measured(1.0, 1), _measured(2.0, 1)]
 
-    monkeypatch.setattr(child, "train_step", record)
+    monkeypatch.setattr(turns, "train_in_turn", record)
     a, b = compare.measure(["A"], ["B"], 3)
     assert ran == ["A", "B"] * 3
     assert len(a) == len(b) == 3
@@ -199,9 +210,23 @@ def test_compare_runs_the_sides_in_turn(monkeypatch):
 
 def test_compare_stops_at_an_error(monkeypatch):
     failure = {"error": "ResourceExhausted", "message": "OOM when allocating"}
-    monkeypatch.setattr(child, "train_step", lambda *_, quiet: failure)
+    monkeypatch.setattr(turns, "train_in_turn", lambda *_: [failure] * 2)
     with pytest.raises(RuntimeError, match="A failed with ResourceExhausted"):
         compare.measure(["A"], ["B"], 1)
+
+
+def test_measurements_train_in_turn():
+    a, b = turns.train_in_turn(
+        ["--model", "mlp", "--mode", "stock", "--steps", 1],
+        ["--model", "mlp", "--mode", "sn", "--budget", "1GB", "--steps", 2],
+    )
+    assert (a["mode"], len(a["step_times_s"])) == ("stock", WARM_UP_STEPS + 1)
+    assert (b["mode"], len(b["step_times_s"])) == ("sn", WARM_UP_STEPS + 2)
+
+
+def test_a_measurement_in_turn_without_a_result_is_an_error():
+    with pytest.raises(RuntimeError, match="invalid choice: 'lenet'"):
+        turns.train_in_turn(["--model", "lenet"])
 
 
 def test_a_process_without_a_result_is_an_error():
