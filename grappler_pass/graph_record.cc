@@ -89,7 +89,7 @@ void GraphRecord::Publish(const PlannedGraph& planned,
 absl::Status GraphRecord::OnStepBegin(int64_t step_id,
                                       const std::vector<TensorShape>& shapes) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (tracing_) LearnFromFailure();  // The step before did not end.
+  if (tracing_) LearnFrom(EndTrace());  // The step before did not end.
   if (state_ == State::kInfeasible) return refusal_;
   const bool grew = Grew(shapes);
   if (grew && sizes_assumed_ && item_ != nullptr) {
@@ -163,7 +163,9 @@ absl::Status GraphRecord::OnBeforeWrites(int64_t step_id) {
   if (!tracing_ || step_id != traced_step_) return absl::OkStatus();
   const std::optional<Refusal> refused = CpuArena()->CloseSink();
   if (!refused.has_value()) return absl::OkStatus();
-  LearnFromFailure();
+  StepProfile profile = EndTrace();
+  profile.complete = false;
+  LearnFrom(std::move(profile));
   if (state_ == State::kInfeasible) return refusal_;
   return absl::ResourceExhaustedError(absl::StrCat(
       "OOM when allocating ", FormatBytes(refused->bytes), " for ", refused->op,
@@ -177,6 +179,7 @@ void GraphRecord::OnStepEnd(int64_t step_id) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (!tracing_ || step_id != traced_step_) return;
   StepProfile profile = EndTrace();
+  profile.complete = true;
   const bool tight = static_cast<double>(profile.peak_bytes) >
                      kTightShare * static_cast<double>(options_.budget_bytes);
   knowledge_.profile = std::move(profile);
@@ -195,20 +198,22 @@ void GraphRecord::OnStepEnd(int64_t step_id) {
 
 StepProfile GraphRecord::EndTrace() {
   tracing_ = false;
-  CpuArena()->CloseSink();
-  return DigestTrace(CpuArena()->StopTrace(), traced_step_, trace_begin_bytes_);
+  const bool sunk = CpuArena()->CloseSink().has_value();
+  StepProfile profile =
+      DigestTrace(CpuArena()->StopTrace(), traced_step_, trace_begin_bytes_);
+  if (sunk) profile.complete = false;
+  return profile;
 }
 
 void GraphRecord::OnStepFailed() {
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (tracing_) LearnFromFailure();
+  if (tracing_) LearnFrom(EndTrace());
 }
 
-void GraphRecord::LearnFromFailure() {
-  StepProfile profile = EndTrace();
+void GraphRecord::LearnFrom(StepProfile profile) {
   const std::shared_ptr<Session> session = session_.lock();
-  if (item_ == nullptr || session == nullptr) return;
-  profile.complete = false;
+  // A step may fail for other reasons, or end unseen beside another.
+  if (profile.complete || item_ == nullptr || session == nullptr) return;
   knowledge_.profile = std::move(profile);
   knowledge_.profiled_schedule = schedule_;
   const auto planned = PlanGraph(*item_, options_, knowledge_);

@@ -64,7 +64,8 @@ class GraphRecord : public StepObserver {
   void Publish(const PlannedGraph& planned, double plan_seconds) const;
   void BeginTrace(int64_t step_id);
   StepProfile EndTrace();
-  void LearnFromFailure();
+  // Plans anew where an allocation of that step was refused.
+  void LearnFrom(StepProfile profile);
 
   const std::string function_;
   mutable std::mutex mutex_;

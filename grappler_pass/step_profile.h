@@ -20,7 +20,7 @@ struct StepProfile {
   // In use when the step began, and the most in use during it.
   int64_t begin_bytes = 0;
   int64_t peak_bytes = 0;
-  // The step ran to its end. Of another, the rest is not known.
+  // False where an allocation was refused: the rest may not be known.
   bool complete = true;
 };
 

@@ -53,6 +53,7 @@ TEST(DigestTraceTest, WhatWasRefusedWasNeeded) {
   EXPECT_EQ(profile.workspace_bytes.at("pool"), 230);
   EXPECT_EQ(profile.output_bytes.count("cast"), 0u);
   EXPECT_EQ(profile.peak_bytes, 1930);
+  EXPECT_FALSE(profile.complete);
 }
 
 }  // namespace
