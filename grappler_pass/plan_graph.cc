@@ -115,16 +115,17 @@ bool Fits(const MemoryGraph& graph, const MemoryPlan& plan,
 }
 
 // The smallest plan. Where gradients can wait outside the arena, it writes no
-// state before all else has run.
+// state before all else has run. Not at assumed sizes: beside activations that
+// large, no plan would move the gradients.
 void PlanProvisionally(const tensorflow::GraphDef& graph,
                        const PlannerOptions& options, bool sizes_known,
                        PlannedGraph* planned) {
   planned->provisional = true;
-  if (options.tiers != "none") {
+  if (sizes_known && options.tiers != "none") {
     ImportedGraph delayed = planned->imported;
     DelayWrites(graph, planned->inputs, &delayed);
     planned->plan = MakeSmallestPlan(delayed.memory, options);
-    if (!sizes_known || planned->plan.peak_bytes <= options.budget_bytes) {
+    if (planned->plan.peak_bytes <= options.budget_bytes) {
       planned->imported = std::move(delayed);
       return;
     }
