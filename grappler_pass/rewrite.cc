@@ -14,6 +14,7 @@
 #include "grappler_pass/observe_nodes.h"
 #include "grappler_pass/op_traits.h"
 #include "tensorflow/core/framework/attr_value.pb.h"
+#include "tensorflow/core/graph/tensor_id.h"
 
 namespace sn_tf {
 namespace {
@@ -133,6 +134,8 @@ class Rewriter {
     frontier_ = {memory_.ops[op].name};
     if (partner != kNone && partner == last_op_) {
       frontier_.push_back(memory_.ops[partner].name);
+      DropWaitsForInputs(*NodeOf(op), NodeOf(partner));
+      DropWaitsForInputs(*NodeOf(partner), NodeOf(op));
     }
     last_op_ = op;
   }
@@ -146,6 +149,19 @@ class Rewriter {
     Follow(result_.mutable_node(result_.node_size() - 1));
     frontier_ = {observe};
     GuardStateWrites(&result_, unordered_, observe);
+  }
+
+  // Of two ops that may be fused, neither waits for what the other reads:
+  // TensorFlow fuses them only where their control inputs do not differ.
+  static void DropWaitsForInputs(const NodeDef& reader, NodeDef* node) {
+    for (const std::string& input : reader.input()) {
+      if (absl::StartsWith(input, "^")) continue;
+      const std::string control =
+          absl::StrCat("^", tensorflow::ParseTensorName(input).node());
+      auto* const inputs = node->mutable_input();
+      inputs->erase(std::remove(inputs->begin(), inputs->end(), control),
+                    inputs->end());
+    }
   }
 
   // The version under which each output of `op` was made, so that readers of
