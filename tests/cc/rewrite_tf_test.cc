@@ -5,6 +5,7 @@
 // SN_TF_UPDATE_GOLDEN set they are written anew, for review.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
@@ -198,6 +199,41 @@ TEST_F(RewriteTest, AProvisionalPlanWritesStateLast) {
   ExpectGolden("rewrite_delayed_write.txt",
                ToText(RewriteGraph(item.graph, planned->imported, planned->plan,
                                    planned->inputs, {1, 2, 3})));
+}
+
+TEST_F(RewriteTest, PartnersDoNotWaitForWhatOneOfThemReads) {
+  GraphBuilder builder;
+  builder.AddInput("x", {64, 64});
+  builder.Add("a", "Square", {"x"});
+  builder.Add("g", "Exp", {"x"});
+  builder.Add("f", "Mul", {"a", "g"});
+  builder.Add("s", "Exp", {"g"});
+  builder.Add("out", "Mul", {"f", "s"});
+  const GrapplerItem item = builder.Build("out");
+  auto planned = PlanGraph(item, Options(0, "host"), {});
+  ASSERT_TRUE(planned.ok()) << planned.status();
+  std::vector<Op>& ops = planned->imported.memory.ops;
+  const auto id = [&ops](const std::string& name) {
+    return static_cast<OpId>(
+        std::find_if(ops.begin(), ops.end(),
+                     [&name](const Op& op) { return op.name == name; }) -
+        ops.begin());
+  };
+  ops[id("f")].partner = id("s");
+  ops[id("s")].partner = id("f");
+  MemoryPlan plan;
+  for (const char* name : {"x", "a", "g"}) {
+    plan.schedule.push_back({ItemKind::kRun, id(name)});
+  }
+  plan.schedule.push_back({ItemKind::kRecompute, id("a")});
+  for (const char* name : {"f", "s", "out"}) {
+    plan.schedule.push_back({ItemKind::kRun, id(name)});
+  }
+  const std::string text = ToText(
+      RewriteGraph(item.graph, planned->imported, plan, planned->inputs, {}));
+  EXPECT_NE(text.find("f = Mul(SnTf/a/recompute_0, g)\ns = Exp(g)\n"),
+            std::string::npos)
+      << text;
 }
 
 TEST_F(RewriteTest, SameInputSameGraph) {
