@@ -13,12 +13,7 @@ namespace {
 // `ops` and all that come after one of them.
 std::vector<bool> Downstream(const MemoryGraph& graph,
                              const std::vector<OpId>& ops) {
-  std::vector<std::vector<OpId>> next(graph.ops.size());
-  for (size_t i = 0; i < graph.ops.size(); ++i) {
-    for (const OpId before : graph.ops[i].after) {
-      next[before].push_back(static_cast<OpId>(i));
-    }
-  }
+  const std::vector<std::vector<OpId>> next = graph.Successors();
   std::vector<bool> reached(graph.ops.size(), false);
   std::vector<OpId> open = ops;
   for (const OpId op : ops) reached[op] = true;

@@ -56,9 +56,7 @@ void GraphRecord::SetPlan(const PlannedGraph& planned,
   delays_writes_ = planned.imported.before_writes != kNone;
   planned_resident_bytes_ = planned.imported.memory.resident_bytes;
   sizes_assumed_ = !planned.inputs.empty() && knowledge_.dims.empty();
-  const bool measured =
-      knowledge_.profile.has_value() && knowledge_.profile->complete;
-  state_ = measured ? State::kSettled : State::kProvisional;
+  state_ = knowledge_.measured() ? State::kSettled : State::kProvisional;
   item_.reset();
   if (state_ == State::kProvisional) {
     item_ = std::make_unique<tensorflow::grappler::GrapplerItem>(item);
@@ -79,8 +77,7 @@ void GraphRecord::Publish(const PlannedGraph& planned,
   report.policy = options_.policy;
   report.budget_bytes = options_.budget_bytes;
   report.generation = options_.generation;
-  report.measured =
-      knowledge_.profile.has_value() && knowledge_.profile->complete;
+  report.measured = knowledge_.measured();
   report.plan_seconds = plan_seconds;
   if (!planned.plan.feasible) report.reason = InfeasibleMessage(planned);
   session->SetReport(std::move(report));

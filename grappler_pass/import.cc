@@ -112,15 +112,12 @@ class Importer {
   // Stops short of cycles; the route finds them.
   std::vector<OpId> InTopologicalOrder() {
     const std::vector<Op>& ops = result_.memory.ops;
-    std::vector<std::vector<OpId>> next(ops.size());
+    const std::vector<std::vector<OpId>> next = result_.memory.Successors();
     std::vector<size_t> missing(ops.size());
     std::vector<OpId> order;
     level_.assign(ops.size(), 0);
     for (size_t i = 0; i < ops.size(); ++i) {
       missing[i] = ops[i].after.size();
-      for (const OpId before : ops[i].after) {
-        next[before].push_back(static_cast<OpId>(i));
-      }
       if (missing[i] == 0) order.push_back(static_cast<OpId>(i));
     }
     for (size_t seen = 0; seen < order.size(); ++seen) {

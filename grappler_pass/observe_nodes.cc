@@ -72,13 +72,9 @@ std::vector<bool> FeedsInputs(const GraphDef& graph,
 
 void GuardStateWrites(GraphDef* graph, const std::vector<bool>& feeds_inputs,
                       const std::string& before) {
-  const std::string input = "^" + before;
   for (size_t i = 0; i < feeds_inputs.size(); ++i) {
     NodeDef* const node = graph->mutable_node(static_cast<int>(i));
-    if (!IsStateWrite(*node) || feeds_inputs[i]) continue;
-    const bool known = std::find(node->input().begin(), node->input().end(),
-                                 input) != node->input().end();
-    if (!known) node->add_input(input);
+    if (IsStateWrite(*node) && !feeds_inputs[i]) node->add_input("^" + before);
   }
 }
 

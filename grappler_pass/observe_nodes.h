@@ -28,7 +28,7 @@ std::vector<bool> FeedsInputs(const tensorflow::GraphDef& graph,
 // those in `feeds_inputs`.
 void GuardStateWrites(tensorflow::GraphDef* graph,
                       const std::vector<bool>& feeds_inputs,
-                      const std::string& observe);
+                      const std::string& before);
 
 // Makes every node wait for node `observe`, except those in `feeds_inputs` and
 // sources: when `observe` fails, nothing has run.

@@ -195,9 +195,7 @@ absl::StatusOr<PlannedGraph> PlanGraph(const GrapplerItem& item,
   std::string error = graph.Validate();
   if (!error.empty()) return absl::InternalError(error);
   AddUnexplained(knowledge, &graph);
-  const bool measured =
-      knowledge.profile.has_value() && knowledge.profile->complete;
-  Choose(item.graph, options, sizes_known, measured, &planned);
+  Choose(item.graph, options, sizes_known, knowledge.measured(), &planned);
   if (planned.plan.schedule.empty()) {
     return absl::InvalidArgumentError("the graph has a cycle");
   }

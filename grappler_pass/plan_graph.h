@@ -36,6 +36,9 @@ struct GraphKnowledge {
   NamedSchedule profiled_schedule;
   // In use now, before the step.
   int64_t in_use_bytes = 0;
+
+  // Whether a step has been measured to its end.
+  bool measured() const { return profile.has_value() && profile->complete; }
 };
 
 struct PlannedGraph {

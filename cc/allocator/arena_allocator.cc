@@ -194,6 +194,7 @@ ArenaAllocator::Outcome ArenaAllocator::AllocateUnderPressure(int64_t bytes,
 
 void* ArenaAllocator::Refuse(Outcome outcome, int64_t bytes) {
   LogFailure(outcome, bytes);
+  if (outcome != Outcome::kOverBudget) return nullptr;
   AllocationEvent event = DescribeAllocation();
   Refusal refusal{event.op, bytes};
   {

@@ -14,17 +14,19 @@ void RefusalSink::Open(int64_t step_id) {
 std::optional<Refusal> RefusalSink::Close() {
   absl::MutexLock lock(&mutex_);
   open_for_.reset();
+  memory_.reset();
   return std::exchange(first_, std::nullopt);
 }
 
 void* RefusalSink::Take(int64_t step_id, const Refusal& refusal) {
   absl::MutexLock lock(&mutex_);
   if (open_for_ != step_id && open_for_ != kAnyStep) return nullptr;
-  auto range = std::make_unique<SinkRange>(refusal.bytes);
-  void* const base = range->base();
+  if (!memory_.has_value()) memory_.emplace();
+  AlignedMapping block = memory_->Map(refusal.bytes);
+  void* const base = block.base();
   if (base == nullptr) return nullptr;
   if (!first_.has_value()) first_ = refusal;
-  blocks_[base] = {std::move(range), refusal.bytes};
+  blocks_[base] = std::move(block);
   return base;
 }
 
@@ -32,7 +34,7 @@ int64_t RefusalSink::Release(const void* block) {
   absl::MutexLock lock(&mutex_);
   const auto found = blocks_.find(block);
   if (found == blocks_.end()) return 0;
-  const int64_t bytes = found->second.bytes;
+  const int64_t bytes = found->second.bytes();
   blocks_.erase(found);
   return bytes;
 }
@@ -40,7 +42,7 @@ int64_t RefusalSink::Release(const void* block) {
 int64_t RefusalSink::SizeOf(const void* block) const {
   absl::MutexLock lock(&mutex_);
   const auto found = blocks_.find(block);
-  return found == blocks_.end() ? 0 : found->second.bytes;
+  return found == blocks_.end() ? 0 : found->second.bytes();
 }
 
 }  // namespace sn_tf

@@ -6,13 +6,13 @@
 
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
-#include "cc/core/sink_range.h"
+#include "cc/core/aligned_mapping.h"
+#include "cc/core/sink_memory.h"
 
 namespace sn_tf {
 
@@ -48,15 +48,11 @@ class RefusalSink {
   int64_t SizeOf(const void* block) const;
 
  private:
-  struct Block {
-    std::unique_ptr<SinkRange> range;
-    int64_t bytes = 0;
-  };
-
   mutable absl::Mutex mutex_;
   std::optional<int64_t> open_for_ ABSL_GUARDED_BY(mutex_);
   std::optional<Refusal> first_ ABSL_GUARDED_BY(mutex_);
-  std::map<const void*, Block> blocks_ ABSL_GUARDED_BY(mutex_);
+  std::optional<SinkMemory> memory_ ABSL_GUARDED_BY(mutex_);
+  std::map<const void*, AlignedMapping> blocks_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace sn_tf

@@ -7,54 +7,24 @@
 #include <algorithm>
 
 namespace sn_tf {
-namespace {
-
-void* Map(int64_t bytes) {
-  void* const mapping =
-      mmap(nullptr, static_cast<size_t>(bytes), PROT_READ | PROT_WRITE,
-           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  return mapping == MAP_FAILED ? nullptr : mapping;
-}
-
-bool CanMap(int64_t bytes) {
-  void* const mapping = Map(bytes);
-  if (mapping != nullptr) munmap(mapping, static_cast<size_t>(bytes));
-  return mapping != nullptr;
-}
-
-}  // namespace
-
 AddressRange::AddressRange(int64_t wanted_bytes, int64_t least_bytes) {
   for (int64_t bytes = wanted_bytes; bytes > 0 && bytes >= least_bytes;
        bytes /= 2) {
-    mapping_bytes_ = bytes + kBaseAlignmentBytes;
-    mapping_ = Map(mapping_bytes_);
-    if (mapping_ == nullptr) continue;
-    if (bytes < wanted_bytes && !CanMap(bytes / 2)) {
-      munmap(mapping_, static_cast<size_t>(mapping_bytes_));
-      mapping_ = nullptr;
-      continue;
+    mapping_ = AlignedMapping(bytes);
+    if (mapping_.base() == nullptr) continue;
+    if (bytes == wanted_bytes || AlignedMapping(bytes / 2).base() != nullptr) {
+      return;
     }
-    const auto address = reinterpret_cast<uintptr_t>(mapping_);
-    const uintptr_t alignment = kBaseAlignmentBytes;
-    base_ = static_cast<char*>(mapping_) + (-address & (alignment - 1));
-    bytes_ = bytes;
-    return;
-  }
-}
-
-AddressRange::~AddressRange() {
-  if (mapping_ != nullptr) {
-    munmap(mapping_, static_cast<size_t>(mapping_bytes_));
+    mapping_ = AlignedMapping();
   }
 }
 
 bool AddressRange::Decommit(int64_t offset, int64_t bytes) {
   const int64_t page = PageBytes();
   const int64_t begin = (offset + page - 1) & -page;
-  const int64_t end = std::min(offset + bytes, bytes_) & -page;
+  const int64_t end = std::min(offset + bytes, this->bytes()) & -page;
   if (begin >= end) return true;
-  return madvise(base_ + begin, static_cast<size_t>(end - begin),
+  return madvise(base() + begin, static_cast<size_t>(end - begin),
                  MADV_DONTNEED) == 0;
 }
 

@@ -9,27 +9,26 @@
 
 #include <cstdint>
 
+#include "cc/core/aligned_mapping.h"
+
 namespace sn_tf {
 
 class AddressRange {
  public:
   // What base() is aligned to.
-  static constexpr int64_t kBaseAlignmentBytes = int64_t{2} << 20;
+  static constexpr int64_t kBaseAlignmentBytes =
+      AlignedMapping::kAlignmentBytes;
 
   // Reserves `wanted_bytes`, or where the system refuses (a limit on the
   // address space, strict overcommit), the largest halving of it that leaves
   // at least half as much again for the rest of the process. bytes() is 0
   // when not even `least_bytes` could be had.
   AddressRange(int64_t wanted_bytes, int64_t least_bytes);
-  ~AddressRange();
 
-  AddressRange(const AddressRange&) = delete;
-  AddressRange& operator=(const AddressRange&) = delete;
-
-  char* base() const { return base_; }
-  int64_t bytes() const { return bytes_; }
+  char* base() const { return mapping_.base(); }
+  int64_t bytes() const { return mapping_.bytes(); }
   bool Contains(const void* address) const {
-    return address >= base_ && address < base_ + bytes_;
+    return address >= base() && address < base() + bytes();
   }
 
   // Gives the whole pages within [offset, offset + bytes) back to the system;
@@ -41,10 +40,7 @@ class AddressRange {
   static int64_t PhysicalMemoryBytes();
 
  private:
-  void* mapping_ = nullptr;  // base_, before it was aligned.
-  int64_t mapping_bytes_ = 0;
-  char* base_ = nullptr;
-  int64_t bytes_ = 0;
+  AlignedMapping mapping_;
 };
 
 }  // namespace sn_tf

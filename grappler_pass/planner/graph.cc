@@ -45,6 +45,16 @@ int64_t MemoryGraph::FloorBytes() const {
   return resident_bytes + (largest == kNone ? 0 : LayerBytes(largest));
 }
 
+std::vector<std::vector<OpId>> MemoryGraph::Successors() const {
+  std::vector<std::vector<OpId>> successors(ops.size());
+  for (size_t i = 0; i < ops.size(); ++i) {
+    for (const OpId before : ops[i].after) {
+      successors[before].push_back(static_cast<OpId>(i));
+    }
+  }
+  return successors;
+}
+
 bool MemoryGraph::TouchesMemory(OpId op) const {
   return ops[op].workspace_bytes > 0 || !ops[op].reads.empty() ||
          !ops[op].writes.empty();

@@ -76,6 +76,9 @@ struct MemoryGraph {
   // resident + max(l_i): no plan that runs ops whole can need less.
   int64_t FloorBytes() const;
 
+  // Per op, those that come directly after it, ascending.
+  std::vector<std::vector<OpId>> Successors() const;
+
   // Whether the order of this op matters for memory: it touches a buffer or
   // needs a workspace. Others run whenever they are ready.
   bool TouchesMemory(OpId op) const;

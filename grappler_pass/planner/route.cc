@@ -10,16 +10,6 @@ namespace {
 
 using Successors = std::vector<std::vector<OpId>>;
 
-Successors SuccessorsOf(const MemoryGraph& graph) {
-  Successors successors(graph.ops.size());
-  for (size_t i = 0; i < graph.ops.size(); ++i) {
-    for (const OpId before : graph.ops[i].after) {
-      successors[before].push_back(static_cast<OpId>(i));
-    }
-  }
-  return successors;
-}
-
 // Length of the longest path that ends in each op; empty if there is a cycle.
 std::vector<int32_t> LevelsOf(const MemoryGraph& graph,
                               const Successors& successors) {
@@ -237,7 +227,7 @@ class ListScheduler {
 }  // namespace
 
 Route BuildRoute(const MemoryGraph& graph) {
-  const Successors successors = SuccessorsOf(graph);
+  const Successors successors = graph.Successors();
   const std::vector<int32_t> level = LevelsOf(graph, successors);
   if (level.empty()) return {};
   const DepthFirst order(graph, successors, level);
