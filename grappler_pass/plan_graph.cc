@@ -115,22 +115,26 @@ bool Fits(const MemoryGraph& graph, const MemoryPlan& plan,
 }
 
 // The smallest plan. Where gradients can wait outside the arena, it writes no
-// state before all else has run. Not at assumed sizes: beside activations that
-// large, no plan would move the gradients.
+// state before all else has run.
 void PlanProvisionally(const tensorflow::GraphDef& graph,
                        const PlannerOptions& options, bool sizes_known,
                        PlannedGraph* planned) {
+  const auto plan = [&options, sizes_known](const ImportedGraph& imported) {
+    return sizes_known ? MakeSmallestPlan(imported.memory, options)
+                       : MakeAssumedPlan(imported.memory, options,
+                                         imported.before_writes);
+  };
   planned->provisional = true;
-  if (sizes_known && options.tiers != "none") {
+  if (options.tiers != "none") {
     ImportedGraph delayed = planned->imported;
     DelayWrites(graph, planned->inputs, &delayed);
-    planned->plan = MakeSmallestPlan(delayed.memory, options);
-    if (planned->plan.peak_bytes <= options.budget_bytes) {
+    planned->plan = plan(delayed);
+    if (!sizes_known || planned->plan.peak_bytes <= options.budget_bytes) {
       planned->imported = std::move(delayed);
       return;
     }
   }
-  planned->plan = MakeSmallestPlan(planned->imported.memory, options);
+  planned->plan = plan(planned->imported);
 }
 
 // The plan, and whether it is provisional.

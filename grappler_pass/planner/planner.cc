@@ -8,6 +8,7 @@
 #include "grappler_pass/planner/liveness.h"
 #include "grappler_pass/planner/overlap.h"
 #include "grappler_pass/planner/route.h"
+#include "grappler_pass/planner/swap_across.h"
 
 namespace sn_tf {
 namespace {
@@ -114,6 +115,19 @@ MemoryPlan MakePlan(const MemoryGraph& graph, const PlannerOptions& options) {
       schedule = OverlapCopies(graph, costs, budget, schedule);
     }
     plan.schedule = std::move(schedule);
+  }
+  Finish(graph, costs, &plan);
+  return plan;
+}
+
+MemoryPlan MakeAssumedPlan(const MemoryGraph& graph,
+                           const PlannerOptions& options, OpId op) {
+  const CostModel costs = CostsOf(options);
+  MemoryPlan plan = RoutePlan(graph, 0);
+  plan.schedule = SmallestSchedule(graph, costs, options, plan.schedule);
+  const EvictOptions evict = EvictOptionsOf(options, 0);
+  if (op != kNone && evict.allow_swap) {
+    plan.schedule = SwapAcross(graph, evict, plan.schedule, op);
   }
   Finish(graph, costs, &plan);
   return plan;

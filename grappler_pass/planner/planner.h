@@ -16,10 +16,16 @@ namespace sn_tf {
 // graph has a cycle.
 MemoryPlan MakePlan(const MemoryGraph& graph, const PlannerOptions& options);
 
-// The plan with the lowest peak, for steps whose true sizes are not known yet:
-// what saves most at assumed sizes saves most at any.
+// The plan with the lowest peak, for steps whose workspaces are not known yet.
 MemoryPlan MakeSmallestPlan(const MemoryGraph& graph,
                             const PlannerOptions& options);
+
+// The same for steps whose sizes are not known either: what saves most at the
+// sizes that `graph` assumes saves most at any. Nothing stays, or comes back
+// early, for finding room at those sizes, and all that is held across `op`
+// (kNone: no op) is swapped out meanwhile if it may be.
+MemoryPlan MakeAssumedPlan(const MemoryGraph& graph,
+                           const PlannerOptions& options, OpId op);
 
 }  // namespace sn_tf
 

@@ -12,6 +12,7 @@
 #include "grappler_pass/planner/liveness.h"
 #include "grappler_pass/planner/overlap.h"
 #include "grappler_pass/planner/route.h"
+#include "grappler_pass/planner/swap_across.h"
 #include "grappler_pass/planner/verify.h"
 #include "tests/cc/small_graph.h"
 
@@ -258,6 +259,32 @@ TEST(OverlapTest, CopiesMoveAwayFromTheirDeadlinesWhereThereIsRoom) {
   const int64_t peak = AnalyzeLiveness(graph, tight).peak_bytes();
   const Schedule same = OverlapCopies(graph, costs, peak, tight);
   EXPECT_LE(AnalyzeLiveness(graph, same).peak_bytes(), peak);
+}
+
+TEST(SwapAcrossTest, EmptiesWhatIsOnlyHeldMeanwhile) {
+  SmallGraph small = ThreeLayers();
+  const MemoryGraph graph = small.Build();
+  EvictOptions evict;
+  evict.min_buffer_bytes = 1;
+  const Schedule schedule = SwapAcross(
+      graph, evict, ScheduleOfRoute(BuildRoute(graph)), small.id("loss"));
+  MemoryPlan plan;
+  plan.schedule = schedule;
+  plan.peak_bytes = AnalyzeLiveness(graph, schedule).peak_bytes();
+  EXPECT_EQ(VerifyPlan(graph, plan), "");
+  const auto swaps_in = [&](const char* op) {
+    return std::count(schedule.begin(), schedule.end(),
+                      PlanItem{ItemKind::kSwapIn, small.buffer_id(op)});
+  };
+  EXPECT_EQ(swaps_in("in"), 1);
+  EXPECT_EQ(swaps_in("f1"), 1);
+  EXPECT_EQ(swaps_in("f2"), 1);
+  EXPECT_EQ(swaps_in("loss"), 0) << "written there";
+  // At `loss`, what it reads and writes.
+  const auto at = std::find(schedule.begin(), schedule.end(),
+                            PlanItem{ItemKind::kRun, small.id("loss")}) -
+                  schedule.begin();
+  EXPECT_EQ(AnalyzeLiveness(graph, schedule).live_bytes[at], 200);
 }
 
 TEST(RestoreTest, TakesBackWhatFits) {
