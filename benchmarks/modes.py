@@ -51,7 +51,7 @@ def _refusals_raise():
             None,
             None,
             f"OOM when allocating {refusal['bytes']} bytes for "
-            f"{refusal['op']} with {refusal['in_use_bytes']} bytes in use of "
+            f"{refusal['op'] or 'the input pipeline'} with {refusal['in_use_bytes']} bytes in use of "
             f"{refusal['budget_bytes']}",
         )
 

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "cc/core/bytes.h"
+#include "tensorflow/core/framework/types.h"
 #include "tsl/profiler/lib/scoped_memory_debug_annotation.h"
 #include "xla/tsl/platform/logging.h"
 
@@ -29,10 +30,19 @@ int64_t NowNs() {
       .count();
 }
 
+// False also where TensorFlow did not say what the elements are.
+bool HasPlainBytes(const AllocationEvent& event) {
+  const auto dtype = static_cast<tensorflow::DataType>(event.dtype);
+  return dtype != tensorflow::DT_INVALID &&
+         tensorflow::DataTypeCanUseMemcpy(dtype);
+}
+
 }  // namespace
 
-ArenaAllocator::ArenaAllocator(std::string name, int64_t range_bytes)
+ArenaAllocator::ArenaAllocator(std::string name, int64_t range_bytes,
+                               tsl::AllocatorMemoryType type)
     : name_(std::move(name)),
+      type_(type),
       range_(range_bytes, std::min(range_bytes, kLeastRangeBytes)),
       arena_(range_.bytes(), kAlignmentBytes),
       pages_(AddressRange::PageBytes()) {}
@@ -202,7 +212,8 @@ void* ArenaAllocator::Refuse(Outcome outcome, int64_t bytes) {
     refusal.in_use_bytes = arena_.in_use_bytes();
     refusal.budget_bytes = budget_bytes_;
   }
-  char* const sink = static_cast<char*>(sink_.Take(event.step_id, refusal));
+  char* const sink = static_cast<char*>(
+      sink_.Take(event.step_id, refusal, HasPlainBytes(event)));
   absl::MutexLock lock(&mutex_);
   if (!trace_.active()) return sink;
   const int64_t rounded = arena_.RoundUp(bytes);

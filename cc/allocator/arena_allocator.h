@@ -53,8 +53,14 @@ class ArenaAllocator : public tsl::Allocator {
   // at once, and may itself free and allocate.
   using PressureCallback = std::function<bool(int64_t bytes_needed)>;
 
-  // Reserves up to `range_bytes` of addresses; it takes no memory.
-  ArenaAllocator(std::string name, int64_t range_bytes);
+  // Reserves up to `range_bytes` of addresses; it takes no memory. `type` is
+  // what TensorFlow is told.
+  ArenaAllocator(
+      std::string name, int64_t range_bytes,
+      tsl::AllocatorMemoryType type = tsl::AllocatorMemoryType::kHostPageable);
+
+  int64_t range_bytes() const { return range_.bytes(); }
+  bool Contains(const void* address) const { return range_.Contains(address); }
 
   // Bounds the bytes in use; 0 lifts the bound. Returns an empty string, or
   // why the budget was refused (more is in use).
@@ -95,9 +101,7 @@ class ArenaAllocator : public tsl::Allocator {
   size_t AllocatedSize(const void* ptr) const override;
   std::optional<tsl::AllocatorStats> GetStats() override;
   bool ClearStats() override;
-  tsl::AllocatorMemoryType GetMemoryType() const override {
-    return tsl::AllocatorMemoryType::kHostPageable;
-  }
+  tsl::AllocatorMemoryType GetMemoryType() const override { return type_; }
 
  private:
   enum class Outcome { kDone, kOverBudget, kNoAddresses };
@@ -120,6 +124,7 @@ class ArenaAllocator : public tsl::Allocator {
   int64_t Decommit(int64_t target_bytes) ABSL_LOCKS_EXCLUDED(mutex_);
 
   const std::string name_;
+  const tsl::AllocatorMemoryType type_;
   AddressRange range_;
   std::atomic<bool> tracing_{false};
   RefusalSink sink_;

@@ -18,11 +18,14 @@ std::optional<Refusal> RefusalSink::Close() {
   return std::exchange(first_, std::nullopt);
 }
 
-void* RefusalSink::Take(int64_t step_id, const Refusal& refusal) {
+void* RefusalSink::Take(int64_t step_id, const Refusal& refusal,
+                        bool plain_bytes) {
   absl::MutexLock lock(&mutex_);
   if (open_for_ != step_id && open_for_ != kAnyStep) return nullptr;
   if (!memory_.has_value()) memory_.emplace();
-  AlignedMapping block = memory_->Map(refusal.bytes);
+  AlignedMapping block = plain_bytes && refusal.bytes >= kLeastBytes
+                             ? memory_->Map(refusal.bytes)
+                             : AlignedMapping(refusal.bytes);
   void* const base = block.base();
   if (base == nullptr) return nullptr;
   if (!first_.has_value()) first_ = refusal;

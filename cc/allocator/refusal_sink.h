@@ -28,6 +28,7 @@ struct Refusal {
 // are refused memory, and end the process. While the sink is open they get
 // memory that keeps nothing instead: the step runs on, its results mean
 // nothing, and whoever opened the sink must see to it that they are not used.
+// Objects and small blocks are kept, because others rely on what they hold.
 // Thread-safe.
 class RefusalSink {
  public:
@@ -39,9 +40,13 @@ class RefusalSink {
   // are released.
   std::optional<Refusal> Close();
 
+  // Blocks below this keep what is written, for it may be sizes and indices.
+  static constexpr int64_t kLeastBytes = int64_t{64} << 10;
+
   // Memory for an allocation that was refused; nullptr where the sink is not
-  // open for that step, or the system refuses.
-  void* Take(int64_t step_id, const Refusal& refusal);
+  // open for that step, or the system refuses. Where the elements may be more
+  // than `plain_bytes`, references to other memory, it keeps what is written.
+  void* Take(int64_t step_id, const Refusal& refusal, bool plain_bytes);
 
   // Returns the bytes of that block and releases it; 0 where there is none.
   int64_t Release(const void* block);

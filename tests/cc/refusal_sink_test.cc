@@ -51,6 +51,36 @@ TEST_F(RefusalSinkTest, TheSinkTakesWhatHasNoRoom) {
   EXPECT_FALSE(allocator_.CloseSink().has_value());
 }
 
+// A dataset or a list that reads back as another one's bytes ends the process.
+TEST_F(RefusalSinkTest, ReferencesAndSmallBlocksAreKept) {
+  constexpr int kFloat = 1;
+  constexpr int kVariant = 21;
+  const auto take = [this](int dtype, int64_t bytes) {
+    tsl::profiler::ScopedMemoryDebugAnnotation annotation(
+        "op", 42, "output", dtype, [] { return std::string("[]"); });
+    return static_cast<char*>(allocator_.AllocateRaw(64, bytes));
+  };
+  void* const all = allocator_.AllocateRaw(64, kMiB);
+  ASSERT_EQ(allocator_.SetBudget(kMiB), "");
+  allocator_.OpenSink(42);
+  std::vector<char*> kept;
+  for (char value = 1; value <= 3; ++value) {
+    kept.push_back(take(kVariant, kMiB));
+    kept.push_back(take(kFloat, RefusalSink::kLeastBytes - 64));
+    kept.push_back(take(kVariant, 64));
+  }
+  for (size_t i = 0; i < kept.size(); ++i) {
+    ASSERT_NE(kept[i], nullptr);
+    *kept[i] = static_cast<char>(i + 1);
+  }
+  for (size_t i = 0; i < kept.size(); ++i) {
+    EXPECT_EQ(*kept[i], static_cast<char>(i + 1));
+  }
+  EXPECT_TRUE(allocator_.CloseSink().has_value());
+  for (char* const block : kept) allocator_.DeallocateRaw(block);
+  allocator_.DeallocateRaw(all);
+}
+
 TEST_F(RefusalSinkTest, TraceTellsWhoWasRefused) {
   ASSERT_EQ(allocator_.SetBudget(kMiB), "");
   allocator_.StartTrace();
