@@ -47,11 +47,12 @@ def _refusals_raise():
     finally:
         refusal = library.close_sink(ARENA)
     if refusal is not None:
+        who = refusal["op"] or "the input pipeline"
         raise tf.errors.ResourceExhaustedError(
             None,
             None,
-            f"OOM when allocating {refusal['bytes']} bytes for "
-            f"{refusal['op'] or 'the input pipeline'} with {refusal['in_use_bytes']} bytes in use of "
+            f"OOM when allocating {refusal['bytes']} bytes for {who} with "
+            f"{refusal['in_use_bytes']} bytes in use of "
             f"{refusal['budget_bytes']}",
         )
 

@@ -13,11 +13,12 @@ plan it into a budget:
     config = sn_tf.session_config("4GB")
 """
 
-from sn_tf import _library
+from sn_tf import _library, sim
 from sn_tf.callbacks import MemoryBudget
 from sn_tf.config import disable, enable, report, scope, session_config
 from sn_tf.errors import InfeasibleBudgetError
 from sn_tf.reports import (
+    LinkStats,
     MemoryStats,
     PlanAction,
     PlanReport,
@@ -29,6 +30,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "InfeasibleBudgetError",
+    "LinkStats",
     "MemoryBudget",
     "MemoryStats",
     "PlanAction",
@@ -40,6 +42,7 @@ __all__ = [
     "reset_peak",
     "scope",
     "session_config",
+    "sim",
     "stats",
 ]
 

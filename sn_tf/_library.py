@@ -51,6 +51,8 @@ class Library:
             "SnTfSetBudget": (owned, [text, number]),
             "SnTfOpenSink": (None, [text]),
             "SnTfCloseSink": (owned, [text]),
+            "SnTfSimConfigure": (owned, [ctypes.c_int, number, text]),
+            "SnTfSimCount": (ctypes.c_int, []),
             "SnTfOptionSchema": (owned, []),
             "SnTfCheckOptions": (owned, [texts, texts, ctypes.c_int]),
             "SnTfSessionCreate": (number, []),
@@ -108,6 +110,18 @@ class Library:
         """Ends that, and returns the first refusal, or None."""
         text = self._take(self._c.SnTfCloseSink(device.encode()))
         return None if text is None else dict(json.loads(text))
+
+    def configure_sim(self, count: int, memory_bytes: int, link: str) -> None:
+        """Makes simulated devices."""
+        # More than fits the C interface is no number of devices either.
+        devices = max(-1, min(count, 10**6))
+        self._check(
+            self._c.SnTfSimConfigure(devices, memory_bytes, link.encode())
+        )
+
+    def sim_count(self) -> int:
+        """How many simulated devices there are."""
+        return int(self._c.SnTfSimCount())
 
     def option_schema(self) -> list[dict[str, Any]]:
         """Name, type, default and doc of every option of the pass."""

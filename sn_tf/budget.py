@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 import operator
 import re
 import warnings
@@ -25,10 +24,9 @@ _UNIT_BYTES = {
     "TIB": 2**40,
 }
 _NUMBER_AND_UNIT = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*|%)")
-_EXPECTED = (
+_EXPECTED_SIZE = (
     "Expected a positive number of bytes, a string such as '4GB' (10^9 "
-    "bytes each), '800MiB' (2^20 bytes each) or '60%' (of this machine's "
-    "memory), or 'auto'"
+    "bytes each) or '800MiB' (2^20 bytes each)"
 )
 
 
@@ -49,12 +47,14 @@ def parse_budget(budget: Budget, *, in_use_bytes: int = 0) -> int:
     Raises:
         ValueError: If `budget` is none of those or not positive.
     """
-    if isinstance(budget, str):
-        size = _parse_text(budget.strip(), in_use_bytes, budget)
-    else:
-        size = _parse_number(budget)
-    if size <= 0:
-        raise _invalid(budget)
+    size = _relative_size(budget, in_use_bytes)
+    if size is None:
+        size = _absolute_size(budget)
+    if size is None or size <= 0:
+        raise ValueError(
+            f"Invalid value for argument `budget`. Received: budget={budget!r}."
+            f" {_EXPECTED_SIZE}, '60%' (of this machine's memory), or 'auto'."
+        )
     memory = memory_limit_bytes()
     if size > memory:
         warnings.warn(
@@ -64,6 +64,28 @@ def parse_budget(budget: Budget, *, in_use_bytes: int = 0) -> int:
             stacklevel=2,
         )
     return size
+
+
+def parse_size(size: Budget, *, argument: str) -> int:
+    """Converts a size as written by a caller into bytes.
+
+    Args:
+        size: Bytes, or a string of a number and a unit; see `parse_budget`.
+        argument: Name of the argument, for the message.
+
+    Returns:
+        The size in bytes.
+
+    Raises:
+        ValueError: If `size` is neither or not positive.
+    """
+    size_bytes = _absolute_size(size)
+    if size_bytes is None or size_bytes <= 0:
+        raise ValueError(
+            f"Invalid value for argument `{argument}`. Received: "
+            f"{argument}={size!r}. {_EXPECTED_SIZE}."
+        )
+    return size_bytes
 
 
 def memory_limit_bytes() -> int:
@@ -88,44 +110,40 @@ def format_bytes(size: float) -> str:
     return f"{size:.0f} B"
 
 
-def _invalid(budget: object) -> ValueError:
-    return ValueError(
-        "Invalid value for argument `budget`. Received: "
-        f"budget={budget!r}. {_EXPECTED}."
-    )
-
-
-def _parse_text(text: str, in_use_bytes: int, received: str) -> int:
+def _relative_size(size: Budget, in_use_bytes: int) -> int | None:
+    """Bytes of "auto" and percentages; None for anything else."""
+    if not isinstance(size, str):
+        return None
+    text = size.strip()
     if text.lower() == "auto":
         return in_use_bytes + available_bytes()
     match = _NUMBER_AND_UNIT.fullmatch(text)
-    if match is None:
-        raise _invalid(received)
-    number, unit = match.groups()
-    if unit == "%":
-        return int(memory_limit_bytes() * float(number) / 100)
-    if unit.upper() not in _UNIT_BYTES:
-        raise _invalid(received)
-    unit_bytes = _UNIT_BYTES[unit.upper()]
+    if match is None or match[2] != "%":
+        return None
+    return int(memory_limit_bytes() * float(match[1]) / 100)
+
+
+def _absolute_size(size: Budget) -> int | None:
+    """Bytes of numbers, with or without a unit; None for anything else."""
+    if isinstance(size, bool):
+        return None
+    if isinstance(size, float):
+        return int(size) if size.is_integer() else None
+    if not isinstance(size, str):
+        try:
+            return operator.index(size)
+        except TypeError:
+            return None
+    match = _NUMBER_AND_UNIT.fullmatch(size.strip())
+    if match is None or match[2].upper() not in _UNIT_BYTES:
+        return None
+    number, unit_bytes = match[1], _UNIT_BYTES[match[2].upper()]
     # Whole numbers stay exact at any size.
     return (
         int(float(number) * unit_bytes)
         if "." in number
         else int(number) * unit_bytes
     )
-
-
-def _parse_number(budget: float | SupportsIndex) -> int:
-    if isinstance(budget, bool):
-        raise _invalid(budget)
-    if isinstance(budget, float):
-        if not math.isfinite(budget) or not budget.is_integer():
-            raise _invalid(budget)
-        return int(budget)
-    try:
-        return operator.index(budget)
-    except TypeError:
-        raise _invalid(budget) from None
 
 
 def _meminfo_bytes(key: str) -> int:

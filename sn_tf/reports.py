@@ -15,6 +15,47 @@ from sn_tf.budget import format_bytes
 
 
 @dataclasses.dataclass(frozen=True)
+class LinkStats:
+    """The link of a simulated device, since the device was made.
+
+    Attributes:
+        name: Which preset it is: `"pcie3"`.
+        to_device_bytes: Copied from host memory to the device.
+        to_device_seconds: Time in which that direction was busy.
+        to_host_bytes: Copied from the device to host memory.
+        to_host_seconds: Time in which that direction was busy.
+        elapsed_seconds: Age of the device.
+    """
+
+    name: str
+    to_device_bytes: int
+    to_device_seconds: float
+    to_host_bytes: int
+    to_host_seconds: float
+    elapsed_seconds: float
+
+    @property
+    def to_device_busy_share(self) -> float:
+        """Part of the time in which copies to the device were under way."""
+        return self.to_device_seconds / max(self.elapsed_seconds, 1e-9)
+
+    @property
+    def to_host_busy_share(self) -> float:
+        """Part of the time in which copies to the host were under way."""
+        return self.to_host_seconds / max(self.elapsed_seconds, 1e-9)
+
+    def since(self, earlier: LinkStats) -> LinkStats:
+        """What came after `earlier`, which the same device gave."""
+        return LinkStats(
+            self.name,
+            *(
+                getattr(self, field.name) - getattr(earlier, field.name)
+                for field in dataclasses.fields(self)[1:]
+            ),
+        )
+
+
+@dataclasses.dataclass(frozen=True)
 class MemoryStats:
     """Memory of one device, in bytes, and transfers since the process began.
 
@@ -33,6 +74,8 @@ class MemoryStats:
         host_tier_in_use_bytes: Stored on the host tier now.
         evictions: Buffers moved out under memory pressure.
         stall_seconds: Time that allocations waited for copies.
+        link: All copies over the link of a simulated device, which include
+            inputs and results; None for other devices.
     """
 
     in_use_bytes: int
@@ -48,6 +91,7 @@ class MemoryStats:
     host_tier_in_use_bytes: int
     evictions: int
     stall_seconds: float
+    link: LinkStats | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -236,9 +280,9 @@ def stats(device: str | None = None) -> MemoryStats:
         >>> sn_tf.stats().peak_bytes
     """
     values = _library.library().stats(device or "CPU:0")
-    return MemoryStats(
-        **{f.name: values[f.name] for f in dataclasses.fields(MemoryStats)}
-    )
+    if "link" in values:
+        values["link"] = LinkStats(**values["link"])
+    return MemoryStats(**values)
 
 
 def reset_peak(device: str | None = None) -> None:

@@ -135,8 +135,8 @@ void* ArenaAllocator::Allocate(size_t alignment, size_t num_bytes,
   if (outcome == Outcome::kDone) return block;
   // Without `may_wait` the caller has another way, and wants no trouble made.
   if (!may_wait) return nullptr;
-  if (outcome == Outcome::kOverBudget) {
-    outcome = AllocateUnderPressure(bytes, aligned, &block);
+  if (outcome != Outcome::kDone) {
+    outcome = AllocateUnderPressure(bytes, aligned, outcome, &block);
   }
   return outcome == Outcome::kDone ? block : Refuse(outcome, bytes);
 }
@@ -184,6 +184,7 @@ ArenaAllocator::Outcome ArenaAllocator::TryAllocate(int64_t bytes,
 
 ArenaAllocator::Outcome ArenaAllocator::AllocateUnderPressure(int64_t bytes,
                                                               int64_t alignment,
+                                                              Outcome outcome,
                                                               void** block) {
   for (int attempt = 0; attempt < kMaxPressureAttempts; ++attempt) {
     std::shared_ptr<const PressureCallback> pressure;
@@ -191,15 +192,18 @@ ArenaAllocator::Outcome ArenaAllocator::AllocateUnderPressure(int64_t bytes,
     {
       absl::MutexLock lock(&mutex_);
       pressure = pressure_;
-      needed = arena_.in_use_bytes() + arena_.RoundUp(bytes) - budget_bytes_;
+      needed = arena_.RoundUp(bytes);
+      if (outcome == Outcome::kOverBudget) {
+        needed += arena_.in_use_bytes() - budget_bytes_;
+      }
     }
     if (pressure == nullptr) break;
     // Another thread may have made room meanwhile.
     if (needed > 0 && !(*pressure)(needed)) break;
-    const Outcome outcome = TryAllocate(bytes, alignment, block);
-    if (outcome != Outcome::kOverBudget) return outcome;
+    outcome = TryAllocate(bytes, alignment, block);
+    if (outcome == Outcome::kDone) break;
   }
-  return Outcome::kOverBudget;
+  return outcome;
 }
 
 void* ArenaAllocator::Refuse(Outcome outcome, int64_t bytes) {
@@ -253,9 +257,12 @@ void ArenaAllocator::LogFailure(Outcome outcome, int64_t bytes) {
     LOG(WARNING) << name_ << ": allocation refused. Requested "
                  << FormatBytes(bytes) << " with " << FormatBytes(in_use)
                  << " in use: no such block is left of the "
-                 << FormatBytes(range_.bytes())
-                 << " of reserved addresses. Raise the limit on this process's "
-                    "address space (ulimit -v), or use a smaller batch.";
+                 << FormatBytes(range_.bytes()) << " of "
+                 << (type_ == tsl::AllocatorMemoryType::kDevice
+                         ? "its memory. Use a smaller batch."
+                         : "reserved addresses. Raise the limit on this "
+                           "process's address space (ulimit -v), or use a "
+                           "smaller batch.");
   }
 }
 

@@ -6,10 +6,11 @@
 // Model:
 // - Memory comes from one reserved address range. A block's address is the
 //   range's base plus the arena's offset.
-// - In-use bytes never pass the budget. An allocation that would pass it asks
-//   the pressure callback for room and tries again; when nobody can make room
-//   it returns nullptr, which TensorFlow reports as ResourceExhausted with the
-//   op's name.
+// - In-use bytes never pass the budget. An allocation that would pass it, or
+// for
+//   which the range has no chunk left, asks the pressure callback for room and
+//   tries again; when nobody can make room it returns nullptr, which TensorFlow
+//   reports as ResourceExhausted with the op's name.
 // - Freed pages stay resident, ready for the next step, as long as what is
 //   resident stays within the warm limit: the budget or, without one, the
 //   recent peak and a quarter. What is beyond goes back to the system.
@@ -109,8 +110,10 @@ class ArenaAllocator : public tsl::Allocator {
   void* Allocate(size_t alignment, size_t num_bytes, bool may_wait);
   Outcome TryAllocate(int64_t bytes, int64_t alignment, void** block)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // Asks for room until the allocation succeeds or nobody can make any.
-  Outcome AllocateUnderPressure(int64_t bytes, int64_t alignment, void** block)
+  // Asks for room until the allocation, of which `outcome` came, succeeds or
+  // nobody can make any.
+  Outcome AllocateUnderPressure(int64_t bytes, int64_t alignment,
+                                Outcome outcome, void** block)
       ABSL_LOCKS_EXCLUDED(mutex_);
   // What to answer where there is no room; nullptr if nothing can be.
   void* Refuse(Outcome outcome, int64_t bytes) ABSL_LOCKS_EXCLUDED(mutex_);

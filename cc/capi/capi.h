@@ -6,7 +6,8 @@
 // on success and otherwise a message that says what happened, what was
 // received, and what to do.
 //
-// Devices are named "CPU:0" (nullptr means "CPU:0"). Sizes are bytes.
+// Devices are named "CPU:0" or "SIM:0" (nullptr means "CPU:0"). Sizes are
+// bytes.
 #ifndef SN_TF_CC_CAPI_CAPI_H_
 #define SN_TF_CC_CAPI_CAPI_H_
 
@@ -32,8 +33,10 @@ SN_TF_EXPORT int SnTfInstallAllocator();
 // JSON object: in_use_bytes peak_bytes resident_bytes budget_bytes (0: none)
 // high_water_bytes largest_free_bytes allocations fragmentation
 // swapped_out_bytes swapped_in_bytes host_tier_in_use_bytes evictions
-// stall_seconds. resident_bytes is what was in use when the last observed step
-// began (in_use_bytes when none has). nullptr for an unknown device.
+// stall_seconds link (of a simulated device only: name to_device_bytes
+// to_device_seconds to_host_bytes to_host_seconds elapsed_seconds).
+// resident_bytes is what was in use when the last observed step began
+// (in_use_bytes when none has). nullptr for an unknown device.
 SN_TF_EXPORT char* SnTfStats(const char* device);
 
 // Forgets the peak and the high-water mark: both restart at what is in use.
@@ -57,6 +60,17 @@ SN_TF_EXPORT void SnTfOpenSink(const char* device);
 // The first refusal since then, as a JSON object: op bytes in_use_bytes
 // budget_bytes. NULL where there was none.
 SN_TF_EXPORT char* SnTfCloseSink(const char* device);
+
+// ---- Simulated accelerators -----------------------------------------------
+
+// Makes `count` devices "SIM:0" and on, with `memory_bytes` each and a link
+// that is one of the presets of cc/pool/link_model.h. Before TensorFlow makes
+// its devices; again only with the same arguments.
+SN_TF_EXPORT char* SnTfSimConfigure(int count, int64_t memory_bytes,
+                                    const char* link);
+
+// How many were made.
+SN_TF_EXPORT int SnTfSimCount();
 
 // ---- Planning -------------------------------------------------------------
 

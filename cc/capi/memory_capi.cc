@@ -9,8 +9,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "cc/allocator/arena_allocator.h"
+#include "cc/allocator/arenas.h"
 #include "cc/capi/capi.h"
 #include "cc/core/json.h"
+#include "cc/device/sim_machine.h"
 #include "cc/pool/transfer_stats.h"
 #include "tensorflow/core/framework/types.h"
 
@@ -23,13 +25,11 @@
 namespace sn_tf {
 namespace {
 
-constexpr std::string_view kCpu = "CPU:0";
-
 char* CopyToC(const std::string& text) { return strdup(text.c_str()); }
 
 // The arena of `device`, or nullptr where the device is unknown.
 ArenaAllocator* ArenaOf(const char* device) {
-  return device == nullptr || device == kCpu ? CpuArena() : nullptr;
+  return device == nullptr ? CpuArena() : FindArena(device);
 }
 
 const char* NameOf(AllocationEvent::Kind kind) {
@@ -64,8 +64,21 @@ std::string NameOfType(int32_t dtype) {
   return tensorflow::DataTypeString(static_cast<tensorflow::DataType>(dtype));
 }
 
+void WriteLink(const PacedLink& link, JsonWriter* json) {
+  const TransferQueueStats in = link.to_device.stats();
+  const TransferQueueStats out = link.to_host.stats();
+  json->BeginObject();
+  json->Key("name").String(link.model.name);
+  json->Key("to_device_bytes").Int(in.bytes);
+  json->Key("to_device_seconds").Double(in.seconds);
+  json->Key("to_host_bytes").Int(out.bytes);
+  json->Key("to_host_seconds").Double(out.seconds);
+  json->Key("elapsed_seconds").Double(link.AgeSeconds());
+  json->EndObject();
+}
+
 std::string StatsJson(const ArenaAllocatorStats& memory,
-                      const TransferStats& transfers) {
+                      const TransferStats& transfers, const PacedLink* link) {
   JsonWriter json;
   json.BeginObject();
   json.Key("in_use_bytes").Int(memory.arena.in_use_bytes);
@@ -81,6 +94,10 @@ std::string StatsJson(const ArenaAllocatorStats& memory,
   json.Key("host_tier_in_use_bytes").Int(transfers.host_in_use_bytes);
   json.Key("evictions").Int(transfers.evictions);
   json.Key("stall_seconds").Double(transfers.stall_seconds);
+  if (link != nullptr) {
+    json.Key("link");
+    WriteLink(*link, &json);
+  }
   json.EndObject();
   return json.text();
 }
@@ -119,7 +136,19 @@ int SnTfInstallAllocator() { return sn_tf::InstallCpuArena() ? 1 : 0; }
 char* SnTfStats(const char* device) {
   sn_tf::ArenaAllocator* const arena = sn_tf::ArenaOf(device);
   if (arena == nullptr) return nullptr;
-  return sn_tf::CopyToC(sn_tf::StatsJson(arena->stats(), sn_tf::PoolStats()));
+  if (arena == sn_tf::CpuArena()) {
+    return sn_tf::CopyToC(sn_tf::StatsJson(
+        arena->stats(), sn_tf::CpuTransferStats(), /*link=*/nullptr));
+  }
+  sn_tf::TransferStats transfers = sn_tf::DeviceTransferStats(device);
+  const sn_tf::SimUnit* const sim = sn_tf::FindSimUnit(device);
+  if (sim == nullptr) {
+    return sn_tf::CopyToC(
+        sn_tf::StatsJson(arena->stats(), transfers, /*link=*/nullptr));
+  }
+  transfers.stall_seconds = sim->link.to_host.stats().wait_seconds;
+  return sn_tf::CopyToC(
+      sn_tf::StatsJson(arena->stats(), transfers, &sim->link));
 }
 
 void SnTfResetPeak(const char* device) {
@@ -132,7 +161,8 @@ char* SnTfSetBudget(const char* device, int64_t bytes) {
   if (arena == nullptr) {
     return sn_tf::CopyToC(
         absl::StrCat("No arena manages the device. Received: \"", device,
-                     "\". Known devices: \"", sn_tf::kCpu, "\"."));
+                     "\". Known devices: \"CPU:0\" and those that "
+                     "sn_tf.sim.configure() made."));
   }
   const std::string refused = arena->SetBudget(bytes);
   return refused.empty() ? nullptr : sn_tf::CopyToC(refused);
@@ -162,6 +192,14 @@ char* SnTfCloseSink(const char* device) {
   json.EndObject();
   return sn_tf::CopyToC(json.text());
 }
+
+char* SnTfSimConfigure(int count, int64_t memory_bytes, const char* link) {
+  const std::string error =
+      sn_tf::ConfigureSim({count, memory_bytes, link == nullptr ? "" : link});
+  return error.empty() ? nullptr : sn_tf::CopyToC(error);
+}
+
+int SnTfSimCount() { return sn_tf::SimUnitCount(); }
 
 char* SnTfTraceStop(const char* device) {
   sn_tf::ArenaAllocator* const arena = sn_tf::ArenaOf(device);

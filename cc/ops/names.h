@@ -17,6 +17,9 @@ inline constexpr char kSwapInOp[] = "SnSwapIn";
 // `inputs`; phase "end" runs after all that the plan orders.
 inline constexpr char kObserveOp[] = "SnObserve";
 
+// The type of simulated accelerators: "/device:SIM:0".
+inline constexpr char kSimDeviceType[] = "SIM";
+
 inline constexpr char kTypeAttr[] = "T";
 inline constexpr char kTierAttr[] = "tier";
 inline constexpr char kBufferAttr[] = "buffer";

@@ -11,6 +11,7 @@
 #include <utility>
 #include <variant>
 
+#include "cc/pool/device_copy_counters.h"
 #include "cc/pool/tier.h"
 #include "tensorflow/core/framework/tensor.h"
 #include "tensorflow/core/framework/tensor_shape.h"
@@ -23,7 +24,8 @@ namespace sn_tf {
 // as stored.
 class PinnedTensor {
  public:
-  explicit PinnedTensor(tensorflow::Tensor tensor);
+  // `counters` are those of the accelerator, which last for ever.
+  PinnedTensor(tensorflow::Tensor tensor, DeviceCopyCounters* counters);
   PinnedTensor(PinnedTensor&& other) noexcept;
   PinnedTensor& operator=(PinnedTensor&& other) = delete;
   ~PinnedTensor();
@@ -33,6 +35,7 @@ class PinnedTensor {
 
  private:
   tensorflow::Tensor tensor_;
+  DeviceCopyCounters* counters_;
   int64_t bytes_;
 };
 

@@ -134,12 +134,15 @@ REGISTER_KERNEL_BUILDER(Name(kSwapOutOp).Device(tensorflow::DEVICE_CPU),
                         SwapOutOp<TierCopier>);
 REGISTER_KERNEL_BUILDER(Name(kSwapInOp).Device(tensorflow::DEVICE_CPU),
                         SwapInOp<TierCopier>);
-REGISTER_KERNEL_BUILDER(
-    Name(kSwapOutOp).Device(tensorflow::DEVICE_GPU).HostMemory("handle"),
-    SwapOutOp<DeviceCopier>);
-REGISTER_KERNEL_BUILDER(
-    Name(kSwapInOp).Device(tensorflow::DEVICE_GPU).HostMemory("handle"),
-    SwapInOp<DeviceCopier>);
+
+#define SN_TF_REGISTER_ON_ACCELERATOR(type)                                   \
+  REGISTER_KERNEL_BUILDER(Name(kSwapOutOp).Device(type).HostMemory("handle"), \
+                          SwapOutOp<DeviceCopier>);                           \
+  REGISTER_KERNEL_BUILDER(Name(kSwapInOp).Device(type).HostMemory("handle"),  \
+                          SwapInOp<DeviceCopier>)
+
+SN_TF_REGISTER_ON_ACCELERATOR(tensorflow::DEVICE_GPU);
+SN_TF_REGISTER_ON_ACCELERATOR(kSimDeviceType);
 
 }  // namespace
 }  // namespace sn_tf

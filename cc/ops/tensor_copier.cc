@@ -5,6 +5,7 @@
 #include <utility>
 #include <variant>
 
+#include "absl/strings/str_cat.h"
 #include "cc/pool/pool.h"
 #include "tensorflow/core/framework/allocator.h"
 #include "tensorflow/core/framework/device.h"
@@ -23,6 +24,11 @@ absl::Status ToStatus(const std::string& error) {
 // The device kept by the context of a kernel is always a full one.
 tensorflow::Device* DeviceOf(OpKernelContext* context) {
   return static_cast<tensorflow::Device*>(context->device());
+}
+
+DeviceCopyCounters* CountersOf(OpKernelContext* context) {
+  const auto& name = context->device()->parsed_name();
+  return &DeviceCopies(absl::StrCat(name.type, ":", name.id));
 }
 
 absl::Status StoredElsewhere(OpKernelContext* context) {
@@ -76,14 +82,16 @@ void DeviceCopier::Store(OpKernelContext* context, Tier* /*tier*/,
   stored->dtype = tensor.dtype();
   stored->shape = tensor.shape();
   // Written by the device; nobody else refers to it before `done`.
+  DeviceCopyCounters* const counters = CountersOf(context);
   Tensor* const destination =
-      &stored->storage.emplace<PinnedTensor>(std::move(copy)).tensor();
+      &stored->storage.emplace<PinnedTensor>(std::move(copy), counters)
+           .tensor();
   context->op_device_context()->CopyDeviceTensorToCPU(
       &tensor, "SnSwapOut", DeviceOf(context), destination,
-      [bytes = static_cast<int64_t>(tensor.TotalBytes()),
+      [counters, bytes = static_cast<int64_t>(tensor.TotalBytes()),
        stored = std::move(stored),
        done = std::move(done)](const absl::Status& status) mutable {
-        if (status.ok()) DeviceCopies().out_bytes += bytes;
+        if (status.ok()) counters->out_bytes += bytes;
         done(status, std::move(stored));
       });
 }
@@ -98,8 +106,9 @@ void DeviceCopier::Load(OpKernelContext* context, const StoredTensor& stored,
   const auto bytes = static_cast<int64_t>(tensor->TotalBytes());
   context->op_device_context()->CopyCPUTensorToDevice(
       &source->tensor(), DeviceOf(context), tensor,
-      [bytes, done = std::move(done)](const absl::Status& status) {
-        if (status.ok()) DeviceCopies().in_bytes += bytes;
+      [counters = CountersOf(context), bytes,
+       done = std::move(done)](const absl::Status& status) {
+        if (status.ok()) counters->in_bytes += bytes;
         done(status);
       });
 }

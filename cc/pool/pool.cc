@@ -4,6 +4,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
 
 #include "cc/core/address_range.h"
 #include "cc/pool/transfer_stats.h"
@@ -28,9 +32,14 @@ HostTier& HostTierInstance() {
   return *tier;
 }
 
-DeviceCopyCounters& DeviceCopies() {
-  static auto* const counters = new DeviceCopyCounters();
-  return *counters;
+DeviceCopyCounters& DeviceCopies(std::string_view device) {
+  static auto* const mutex = new std::mutex();
+  static auto* const counters =
+      new std::map<std::string, DeviceCopyCounters, std::less<>>();
+  std::lock_guard<std::mutex> lock(*mutex);
+  const auto found = counters->find(device);
+  if (found != counters->end()) return found->second;
+  return (*counters)[std::string(device)];
 }
 
 Tier* FindTier(std::string_view name) {
@@ -42,16 +51,22 @@ bool WaitForSwapOut() {
   return HostLink().out.WaitForProgress(&seen, kLongestWait);
 }
 
-TransferStats PoolStats() {
+TransferStats CpuTransferStats() {
   const TransferQueueStats out = HostLink().out.stats();
-  const TransferQueueStats in = HostLink().in.stats();
-  const DeviceCopyCounters& device = DeviceCopies();
   TransferStats stats;
-  stats.swapped_out_bytes = out.bytes + device.out_bytes;
-  stats.swapped_in_bytes = in.bytes + device.in_bytes;
-  stats.host_in_use_bytes =
-      HostTierInstance().in_use_bytes() + device.stored_bytes;
+  stats.swapped_out_bytes = out.bytes;
+  stats.swapped_in_bytes = HostLink().in.stats().bytes;
+  stats.host_in_use_bytes = HostTierInstance().in_use_bytes();
   stats.stall_seconds = out.wait_seconds;
+  return stats;
+}
+
+TransferStats DeviceTransferStats(std::string_view device) {
+  const DeviceCopyCounters& copies = DeviceCopies(device);
+  TransferStats stats;
+  stats.swapped_out_bytes = copies.out_bytes;
+  stats.swapped_in_bytes = copies.in_bytes;
+  stats.host_in_use_bytes = copies.stored_bytes;
   return stats;
 }
 

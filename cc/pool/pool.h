@@ -19,8 +19,9 @@ Link& HostLink();
 
 HostTier& HostTierInstance();
 
-// Copies that an accelerator's own streams make, to and from pinned memory.
-DeviceCopyCounters& DeviceCopies();
+// Copies that the accelerator of that name ("GPU:0") makes by itself, to and
+// from pinned memory. Thread-safe.
+DeviceCopyCounters& DeviceCopies(std::string_view device);
 
 // The tier that the attribute `tier` of a swap op names: "host". nullptr for
 // any other name.

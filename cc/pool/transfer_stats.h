@@ -3,10 +3,11 @@
 #define SN_TF_CC_POOL_TRANSFER_STATS_H_
 
 #include <cstdint>
+#include <string_view>
 
 namespace sn_tf {
 
-// Counters of the pool since the process began.
+// What was swapped since the process began.
 struct TransferStats {
   int64_t swapped_out_bytes = 0;
   int64_t swapped_in_bytes = 0;
@@ -15,7 +16,11 @@ struct TransferStats {
   double stall_seconds = 0;       // Time that allocations waited for copies.
 };
 
-TransferStats PoolStats();
+// Between the CPU's arena and its tiers.
+TransferStats CpuTransferStats();
+
+// By the accelerator of that name. Who waited for its copies is not known here.
+TransferStats DeviceTransferStats(std::string_view device);
 
 }  // namespace sn_tf
 

@@ -37,7 +37,7 @@ class MemoryPressureTest : public testing::Test {
 };
 
 TEST_F(MemoryPressureTest, AnAllocationWaitsForTheCopyThatFreesItsMemory) {
-  const double stalled_before = PoolStats().stall_seconds;
+  const double stalled_before = CpuTransferStats().stall_seconds;
   std::promise<void> gate;
   Transfer transfer;
   transfer.copy = [open = gate.get_future().share()] {
@@ -55,7 +55,7 @@ TEST_F(MemoryPressureTest, AnAllocationWaitsForTheCopyThatFreesItsMemory) {
   void* const block = second.get();
   ASSERT_NE(block, nullptr);
   CpuArena()->DeallocateRaw(block);
-  EXPECT_GT(PoolStats().stall_seconds, stalled_before);
+  EXPECT_GT(CpuTransferStats().stall_seconds, stalled_before);
 }
 
 TEST_F(MemoryPressureTest, WithNothingUnderWayTheAllocationFails) {

@@ -44,7 +44,7 @@ NodeDef SwapInNode(DataType dtype) {
 
 class SwapKernelsTest : public testing::TestWithParam<std::string> {
  protected:
-  bool copies_by_context() const { return GetParam() == "GPU"; }
+  bool copies_by_context() const { return GetParam() != "CPU"; }
 
   // A tensor in the device's memory that counts from `first`.
   Tensor DeviceTensor(const TensorShape& shape, float first = 0) {
@@ -62,6 +62,11 @@ class SwapKernelsTest : public testing::TestWithParam<std::string> {
 
   KernelRun SwapIn(Tensor handle, DataType dtype = tensorflow::DT_FLOAT) {
     return KernelRun(&device_, SwapInNode(dtype), {std::move(handle)});
+  }
+
+  TransferStats Transfers() const {
+    return copies_by_context() ? DeviceTransferStats(GetParam() + ":0")
+                               : CpuTransferStats();
   }
 
   FakeDevice device_{GetParam()};
@@ -89,21 +94,21 @@ TEST_P(SwapKernelsTest, CopiesGoTheWayOfTheDevice) {
 }
 
 TEST_P(SwapKernelsTest, BytesAreCountedUntilTheLastHandleIsGone) {
-  const TransferStats before = PoolStats();
+  const TransferStats before = Transfers();
   {
     Tensor handle = SwapOut(DeviceTensor({64})).output();
     const Tensor copy = handle;
-    TransferStats now = PoolStats();
+    TransferStats now = Transfers();
     EXPECT_EQ(now.swapped_out_bytes - before.swapped_out_bytes, 256);
     EXPECT_EQ(now.host_in_use_bytes - before.host_in_use_bytes, 256);
     EXPECT_TRUE(SwapIn(handle).status().ok());
     EXPECT_TRUE(SwapIn(handle).status().ok());
     handle = Tensor();
-    now = PoolStats();
+    now = Transfers();
     EXPECT_EQ(now.swapped_in_bytes - before.swapped_in_bytes, 512);
     EXPECT_EQ(now.host_in_use_bytes - before.host_in_use_bytes, 256);
   }
-  EXPECT_EQ(PoolStats().host_in_use_bytes, before.host_in_use_bytes);
+  EXPECT_EQ(Transfers().host_in_use_bytes, before.host_in_use_bytes);
   EXPECT_EQ(device_.pinned_memory.blocks_in_use, 0);
 }
 
@@ -156,12 +161,12 @@ TEST_P(SwapKernelsTest, AHandleOfAnotherKindOfDeviceIsRefused) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Devices, SwapKernelsTest,
-                         testing::Values("CPU", "GPU"),
+                         testing::Values("CPU", "GPU", "SIM"),
                          [](const auto& info) { return info.param; });
 
 TEST(SwapByContextTest, AFailedCopyFailsTheOpAndKeepsNothing) {
   FakeDevice device("GPU");
-  const TransferStats before = PoolStats();
+  const TransferStats before = DeviceTransferStats("GPU:0");
   Tensor tensor(&device.device_memory, tensorflow::DT_FLOAT, {16});
   const Tensor handle =
       KernelRun(&device, SwapOutNode(tensorflow::DT_FLOAT), {tensor}).output();
@@ -173,7 +178,7 @@ TEST(SwapByContextTest, AFailedCopyFailsTheOpAndKeepsNothing) {
   EXPECT_EQ(
       KernelRun(&device, SwapInNode(tensorflow::DT_FLOAT), {handle}).status(),
       device.context->result);
-  const TransferStats after = PoolStats();
+  const TransferStats after = DeviceTransferStats("GPU:0");
   EXPECT_EQ(after.swapped_out_bytes - before.swapped_out_bytes, 64);
   EXPECT_EQ(after.swapped_in_bytes, before.swapped_in_bytes);
 }

@@ -22,9 +22,18 @@ ROOMS = {
     "planner": {"core"},
     "allocator": {"core", TENSORFLOW},
     "contract": {TENSORFLOW},
+    "device": {"core", "pool", "allocator", "contract", TENSORFLOW},
     "ops": {"core", "pool", "allocator", "contract", TENSORFLOW},
     "pass": {"core", "allocator", "contract", "planner", TENSORFLOW},
-    "capi": {"core", "pool", "allocator", "pass", "planner", TENSORFLOW},
+    "capi": {
+        "core",
+        "pool",
+        "allocator",
+        "device",
+        "pass",
+        "planner",
+        TENSORFLOW,
+    },
 }
 
 

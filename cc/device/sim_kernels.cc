@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cc/device/sim_kernels.h"
+
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "cc/ops/names.h"
+#include "tensorflow/core/framework/kernel_def.pb.h"
+#include "tensorflow/core/framework/node_properties.h"
+#include "tensorflow/core/framework/op.h"
+#include "tensorflow/core/framework/op_kernel.h"
+#include "tensorflow/core/framework/types.h"
+
+namespace sn_tf {
+namespace {
+
+using tensorflow::AsyncOpKernel;
+using tensorflow::KernelDef;
+using tensorflow::OpKernel;
+using tensorflow::OpKernelConstruction;
+using tensorflow::OpKernelContext;
+
+// The executor places inputs and outputs as this kernel's definition says, and
+// only asks it to compute; the CPU's kernel never sees a difference, because
+// the processor reaches the memory of the simulated device.
+template <typename Base>
+class SimKernel : public Base {
+ public:
+  SimKernel(OpKernelConstruction* context, std::unique_ptr<OpKernel> cpu)
+      : Base(context, cpu->is_deferred()), cpu_(std::move(cpu)) {}
+
+  bool IsExpensive() override { return cpu_->IsExpensive(); }
+  const tensorflow::Tensor* const_tensor() const override {
+    return cpu_->const_tensor();
+  }
+  std::string TraceString(const OpKernelContext& context,
+                          bool verbose) const override {
+    return cpu_->TraceString(context, verbose);
+  }
+
+ protected:
+  OpKernel& cpu() const { return *cpu_; }
+
+ private:
+  const std::unique_ptr<OpKernel> cpu_;
+};
+
+class SimSyncKernel : public SimKernel<OpKernel> {
+ public:
+  using SimKernel::SimKernel;
+  void Compute(OpKernelContext* context) override { cpu().Compute(context); }
+};
+
+class SimAsyncKernel : public SimKernel<AsyncOpKernel> {
+ public:
+  using SimKernel::SimKernel;
+  void ComputeAsync(OpKernelContext* context, DoneCallback done) override {
+    cpu().AsAsync()->ComputeAsync(context, std::move(done));
+  }
+};
+
+OpKernel* CreateSimKernel(OpKernelConstruction* context) {
+  std::shared_ptr<const tensorflow::NodeProperties> properties;
+  OpKernel* cpu = nullptr;
+  absl::Status status = tensorflow::NodeProperties::CreateFromNodeDef(
+      context->def(), tensorflow::OpRegistry::Global(), &properties);
+  if (status.ok()) {
+    status = tensorflow::CreateOpKernel(
+        tensorflow::DeviceType(tensorflow::DEVICE_CPU), context->device(),
+        context->device()->GetAllocator(tensorflow::AllocatorAttributes()),
+        context->function_library(), context->resource_manager(), properties,
+        context->graph_def_version(), &cpu);
+  }
+  if (!status.ok()) {
+    context->CtxFailure(status);
+    return nullptr;
+  }
+  std::unique_ptr<OpKernel> owned(cpu);
+  if (cpu->AsAsync() != nullptr) {
+    return new SimAsyncKernel(context, std::move(owned));
+  }
+  return new SimSyncKernel(context, std::move(owned));
+}
+
+}  // namespace
+
+std::string RegisterSimKernels() {
+  const tensorflow::KernelList kernels = tensorflow::GetAllRegisteredKernels();
+  std::set<std::string> on_cpu;
+  for (const KernelDef& kernel : kernels.kernel()) {
+    if (kernel.device_type() == tensorflow::DEVICE_CPU) {
+      on_cpu.insert(kernel.op());
+    }
+  }
+  int registered = 0;
+  for (const KernelDef& kernel : kernels.kernel()) {
+    if (kernel.device_type() != tensorflow::DEVICE_GPU) continue;
+    if (on_cpu.count(kernel.op()) == 0) continue;
+    auto* const own = new KernelDef(kernel);  // The registry takes it.
+    own->set_device_type(kSimDeviceType);
+    tensorflow::kernel_factory::OpKernelRegistrar(own, "SimKernel",
+                                                  CreateSimKernel);
+    ++registered;
+  }
+  if (registered > 0) return "";
+  return "This build of TensorFlow has no kernels for GPUs, and it is they "
+         "that tell which arguments of an op are in host memory. Install the "
+         "package `tensorflow`, not `tensorflow-cpu`.";
+}
+
+}  // namespace sn_tf

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How long copies take over the link of an accelerator that is simulated.
+#ifndef SN_TF_CC_POOL_LINK_MODEL_H_
+#define SN_TF_CC_POOL_LINK_MODEL_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace sn_tf {
+
+// What an accelerator may copy by itself is pinned; the rest goes through a
+// staging buffer of the driver, which costs bandwidth (SuperNeurons, 3.3.2).
+enum class HostMemory { kPageable, kPinned };
+
+// A direction of a link takes `latency_s` and bytes / bandwidth for a copy, one
+// copy after the other. A bandwidth of 0 is without limit.
+struct LinkModel {
+  std::string_view name;
+  double pinned_bytes_per_s = 0;
+  double pageable_bytes_per_s = 0;
+  double latency_s = 0;
+
+  double Seconds(int64_t bytes, HostMemory memory) const;
+};
+
+// The preset of that name, or nullptr: see docs/simulated_device.md.
+const LinkModel* FindLinkModel(std::string_view name);
+
+// "pcie3, pcie4, ...": what FindLinkModel knows.
+std::string LinkModelNames();
+
+}  // namespace sn_tf
+
+#endif  // SN_TF_CC_POOL_LINK_MODEL_H_

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cc/pool/paced_queue.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <future>
+#include <string>
+#include <vector>
+
+#include "cc/pool/link_model.h"
+
+namespace sn_tf {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double SecondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+TEST(LinkModelTest, PresetsAreKnownByName) {
+  for (const char* name :
+       {"pcie3", "pcie4", "pcie5", "nvlink2", "nvlink4", "unlimited"}) {
+    const LinkModel* const model = FindLinkModel(name);
+    ASSERT_NE(model, nullptr) << name;
+    EXPECT_EQ(model->name, name);
+    EXPECT_NE(LinkModelNames().find(name), std::string::npos);
+  }
+  EXPECT_EQ(FindLinkModel("pcie9"), nullptr);
+}
+
+TEST(LinkModelTest, ACopyTakesLatencyAndItsBytes) {
+  const LinkModel model{"test", 100, 50, 2};
+  EXPECT_DOUBLE_EQ(model.Seconds(0, HostMemory::kPinned), 2);
+  EXPECT_DOUBLE_EQ(model.Seconds(300, HostMemory::kPinned), 5);
+  EXPECT_DOUBLE_EQ(model.Seconds(300, HostMemory::kPageable), 8);
+  EXPECT_EQ(FindLinkModel("unlimited")->Seconds(1 << 30, HostMemory::kPageable),
+            0);
+}
+
+TEST(LinkModelTest, PinnedIsFasterAndNewerIsFaster) {
+  double last = 0;
+  for (const char* name : {"pcie3", "pcie4", "pcie5"}) {
+    const LinkModel& model = *FindLinkModel(name);
+    EXPECT_GT(model.pinned_bytes_per_s, model.pageable_bytes_per_s);
+    EXPECT_DOUBLE_EQ(model.pinned_bytes_per_s,
+                     last > 0 ? 2 * last : model.pinned_bytes_per_s);
+    last = model.pinned_bytes_per_s;
+  }
+}
+
+class PacedQueueTest : public testing::Test {
+ protected:
+  // Copies `bytes` bytes of value `value` and returns when that is done.
+  std::future<void> Copy(PacedQueue* queue, std::vector<char>* to,
+                         const std::vector<char>& from,
+                         HostMemory memory = HostMemory::kPinned) {
+    auto done = std::make_shared<std::promise<void>>();
+    queue->Copy(to->data(), from.data(), static_cast<int64_t>(from.size()),
+                memory, [done] { done->set_value(); });
+    return done->get_future();
+  }
+};
+
+TEST_F(PacedQueueTest, NoCopyEndsBeforeTheModelLetsIt) {
+  PacedQueue queue("test", {"test", 1e6, 5e5, 0.01});
+  const std::vector<char> from(20'000, 7);
+  std::vector<char> to(from.size());
+  const Clock::time_point start = Clock::now();
+  Copy(&queue, &to, from).wait();
+  EXPECT_GE(SecondsSince(start), 0.03);
+  EXPECT_EQ(to, from);
+  Copy(&queue, &to, from, HostMemory::kPageable).wait();
+  EXPECT_GE(SecondsSince(start), 0.08);
+  EXPECT_EQ(queue.stats().bytes, 40'000);
+  EXPECT_GE(queue.stats().seconds, 0.08 - 1e-9);
+}
+
+TEST_F(PacedQueueTest, CopiesOfADirectionFollowOneAnother) {
+  PacedQueue queue("test", {"test", 1e6, 1e6, 0});
+  const std::vector<char> from(10'000, 7);
+  std::vector<char> to(from.size());
+  const Clock::time_point start = Clock::now();
+  std::vector<std::future<void>> copies;
+  for (int i = 0; i < 5; ++i) copies.push_back(Copy(&queue, &to, from));
+  for (auto& copy : copies) copy.wait();
+  EXPECT_GE(SecondsSince(start), 0.05);
+}
+
+TEST_F(PacedQueueTest, TheDirectionsOfALinkDoNotWaitForEachOther) {
+  PacedLink link("test", {"test", 1e6, 1e6, 0});
+  const std::vector<char> large(500'000, 7);
+  const std::vector<char> small(1'000, 7);
+  std::vector<char> to_device(large.size());
+  std::vector<char> to_host(small.size());
+  std::future<void> slow = Copy(&link.to_device, &to_device, large);
+  Copy(&link.to_host, &to_host, small).wait();
+  EXPECT_EQ(slow.wait_for(std::chrono::seconds(0)),
+            std::future_status::timeout);
+  slow.wait();
+  EXPECT_EQ(link.to_device.stats().bytes, 500'000);
+  EXPECT_EQ(link.to_host.stats().bytes, 1'000);
+}
+
+}  // namespace
+}  // namespace sn_tf

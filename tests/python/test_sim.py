@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The simulated device: its memory, its copies, its kernels.
+
+TensorFlow makes its devices once in a process, so each test has its own.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import textwrap
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import sn_tf
+
+_RunPython = Callable[[str], "subprocess.CompletedProcess[str]"]
+
+# oneDNN's kernels are of CPUs only: without them both devices run the same.
+_START = """
+import os
+os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"
+import json, keras, numpy as np, tensorflow as tf
+import sn_tf
+tf.config.threading.set_inter_op_parallelism_threads(1)
+"""
+
+_TRAIN = (
+    _START
+    + """
+def image_model():
+    layers = keras.layers
+    return keras.Sequential([
+        layers.Input((16, 16, 3)), layers.Conv2D(8, 3),
+        layers.BatchNormalization(), layers.ReLU(), layers.MaxPooling2D(),
+        layers.Conv2D(16, 3, activation="relu"), layers.Flatten(),
+        layers.Dense(10),
+    ]), np.random.rand(8, 16, 16, 3).astype("float32")
+
+def text_model():
+    layers = keras.layers
+    return keras.Sequential([
+        layers.Input((6,), dtype="int32"), layers.Embedding(50, 8),
+        layers.LSTM(8, return_sequences=True), layers.GRU(8),
+        layers.Dropout(0.5), layers.Dense(10),
+    ]), np.random.randint(0, 50, (8, 6)).astype("int32")
+
+def train(device, make, steps=3):
+    keras.utils.set_random_seed(1)
+    copied = []
+    with tf.device(f"/device:{device}"):
+        model, x = make()
+        y = np.random.rand(8, 10).astype("float32")
+        model.compile(
+            keras.optimizers.Adam(0.01), "mse", jit_compile=False
+        )
+        for _ in range(steps):
+            before = sn_tf.stats("SIM:0").link
+            model.train_on_batch(x, y)
+            link = sn_tf.stats("SIM:0").link.since(before)
+            copied.append([link.to_device_bytes, link.to_host_bytes])
+    return {
+        "device": model.weights[0].value.device[-5:],
+        "weights": [w.numpy().tobytes().hex() for w in model.weights],
+        "copied": copied,
+        "input_bytes": x.nbytes + y.nbytes,
+    }
+
+sn_tf.sim.configure("256MB", link="unlimited")
+"""
+)
+
+
+@pytest.fixture
+def results(run_python: _RunPython) -> Callable[[str], Any]:
+    """Runs a program and returns what it printed, as JSON, last."""
+
+    def run(program: str) -> Any:
+        done = run_python(program)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout.splitlines()[-1])
+
+    return run
+
+
+@pytest.mark.parametrize("make", ["image_model", "text_model"])
+def test_training_there_gives_the_bits_of_the_cpu(
+    results: Callable[[str], Any], make: str
+) -> None:
+    cpu, sim = results(
+        _TRAIN
+        + f'print(json.dumps([train("CPU:0", {make}), train("SIM:0", {make})]))'
+    )
+    assert (cpu["device"], sim["device"]) == ("CPU:0", "SIM:0")
+    assert cpu["weights"] == sim["weights"]
+    assert cpu["copied"] == [[0, 0]] * 3
+
+
+def test_a_step_copies_the_batch_and_the_loss(
+    results: Callable[[str], Any],
+) -> None:
+    sim = results(_TRAIN + 'print(json.dumps(train("SIM:0", image_model)))')
+    loss_bytes = 4
+    assert sim["copied"][1:] == [[sim["input_bytes"], loss_bytes]] * 2
+
+
+def test_memory_is_the_devices_own_and_ends(
+    results: Callable[[str], Any],
+) -> None:
+    found = results(
+        _TRAIN
+        + textwrap.dedent("""
+            cpu = sn_tf.stats().in_use_bytes
+            with sn_tf.sim.scope():
+                kept = tf.Variable(tf.ones([1000, 1000]))
+                stats = sn_tf.stats("SIM:0")
+                try:
+                    tf.zeros([10000, 10000])
+                except tf.errors.ResourceExhaustedError as error:
+                    message = error.message
+            print(json.dumps([
+                stats.in_use_bytes, sn_tf.stats().in_use_bytes - cpu, message,
+            ]))
+        """)
+    )
+    on_sim, on_cpu, message = found
+    assert 4_000_000 <= on_sim < 4_100_000
+    assert on_cpu < 100_000
+    assert (
+        "OOM when allocating tensor with shape[10000,10000] and type float on "
+        "/job:localhost/replica:0/task:0/device:SIM:0 by allocator SIM_0_bfc"
+    ) in message
+
+
+def test_values_travel_between_devices(results: Callable[[str], Any]) -> None:
+    found = results(
+        _START
+        + textwrap.dedent("""
+            sn_tf.sim.configure("64MB", link="unlimited", count=2)
+            value = tf.range(1000.0)
+            with sn_tf.sim.scope():
+                first = value + 1
+            with sn_tf.sim.scope(1):
+                second = first + 1
+            links = [sn_tf.stats(f"SIM:{i}").link for i in range(2)]
+            print(json.dumps([
+                first.device[-5:], second.device[-5:],
+                bool((second.numpy() == np.arange(2.0, 1002.0)).all()),
+                links[0].to_host_bytes,
+                [d.name for d in tf.config.list_logical_devices("SIM")],
+            ]))
+        """)
+    )
+    assert found == [
+        "SIM:0",
+        "SIM:1",
+        True,
+        4000,
+        ["/device:SIM:0", "/device:SIM:1"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ("'4 potatoes'", "memory='4 potatoes'"),
+        ("0", "memory=0"),
+        ("'60%'", "memory='60%'"),
+        ("'900TB'", "part of this machine's"),
+        ("'1GB', link='pcie9'", "link='pcie9'"),
+        ("'1GB', link=3", "link=3"),
+        ("'1GB', count=0", "count=0"),
+        ("'1GB', count=1.5", "count=1.5"),
+        ("'1GB', count=10**30", "count="),
+    ],
+)
+def test_bad_arguments_are_refused(arguments: str, told: str) -> None:
+    with pytest.raises(ValueError, match="Invalid value for argument") as error:
+        eval(f"sn_tf.sim.configure({arguments})")
+    assert told in str(error.value)
+    assert sn_tf.sim.device_count() == 0
+
+
+def test_a_device_that_is_not_there() -> None:
+    with pytest.raises(ValueError, match=r"call sn_tf\.sim\.configure"):
+        sn_tf.sim.scope()
+    with pytest.raises(ValueError, match="SIM:0"):
+        sn_tf.stats("SIM:0")
+
+
+def test_devices_are_made_once(results: Callable[[str], Any]) -> None:
+    found = results(
+        _START
+        + textwrap.dedent("""
+            messages = []
+            def attempt(*args, **kwargs):
+                try:
+                    sn_tf.sim.configure(*args, **kwargs)
+                    messages.append("")
+                except ValueError as error:
+                    messages.append(str(error))
+            attempt("64MB")
+            attempt("64MB", link="pcie3", count=1)
+            attempt("65MB")
+            tf.zeros([2])
+            attempt("64MB")
+            try:
+                sn_tf.sim.scope(1)
+            except ValueError as error:
+                messages.append(str(error))
+            print(json.dumps(messages))
+        """)
+    )
+    assert found[:2] == ["", ""]
+    assert "configured already: 1 x 64.0 MB, link pcie3" in found[2]
+    assert found[3] == ""
+    assert "no device SIM:1" in found[4]
+
+
+def test_too_late(results: Callable[[str], Any]) -> None:
+    message = results(
+        _START
+        + textwrap.dedent("""
+            tf.zeros([2])
+            try:
+                sn_tf.sim.configure("64MB")
+            except ValueError as error:
+                print(json.dumps(str(error)))
+        """)
+    )
+    assert "TensorFlow has made its devices" in message
+
+
+def test_an_op_without_a_kernel(results: Callable[[str], Any]) -> None:
+    message = results(
+        _START
+        + textwrap.dedent("""
+            sn_tf.sim.configure("64MB")
+            tf.config.set_soft_device_placement(False)
+            try:
+                with sn_tf.sim.scope():
+                    tf.raw_ops.NcclAllReduce(
+                        input=tf.zeros([2]), reduction="sum", num_devices=1,
+                        shared_name="",
+                    )
+            except tf.errors.OpError as error:
+                print(json.dumps(error.message))
+        """)
+    )
+    assert "kernel" in message and "NcclAllReduce" in message
