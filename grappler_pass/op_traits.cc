@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
+#include "cc/ops/names.h"
 #include "tensorflow/core/framework/node_def_util.h"
 #include "tensorflow/core/framework/op.h"
 
@@ -45,6 +46,7 @@ int AliasedInput(const NodeDef& node, int port) {
                 "Snapshot",    "PreventGradient", "PlaceholderWithDefault",
                 "EnsureShape", "CheckNumerics",   "_EagerConst"};
   if (Contains(*kFirst, node)) return 0;
+  if (node.op() == kHoldOp) return 0;
   return node.op() == "IdentityN" ? port : -1;
 }
 
@@ -74,6 +76,10 @@ bool IsStateWrite(const NodeDef& node) {
          absl::StartsWith(node.op(), "ResourceStridedSliceAssign");
 }
 
+bool IsResult(const NodeDef& node) {
+  return node.op() == "_Retval" || node.op() == "_DeviceRetval";
+}
+
 bool IsControlFlow(const NodeDef& node) {
   static const auto* const kPrimitives =
       new Names{"Switch",  "_SwitchN",       "Merge",    "Enter",
@@ -89,7 +95,8 @@ bool IsPure(const NodeDef& node) {
   if (!tensorflow::OpRegistry::Global()->LookUpOpDef(node.op(), &def).ok()) {
     return false;
   }
-  if (def->is_stateful() || IsResidentSource(node) || IsControlFlow(node) ||
+  const bool stateful = def->is_stateful() && node.op() != kSplatOp;
+  if (stateful || IsResidentSource(node) || IsControlFlow(node) ||
       CallsFunction(node)) {
     return false;
   }

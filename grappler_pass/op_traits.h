@@ -24,6 +24,10 @@ bool IsVariableRead(const tensorflow::NodeDef& node);
 // Writes a variable or other resource.
 bool IsStateWrite(const tensorflow::NodeDef& node);
 
+// Hands a value out of the function. Partitioning drops it, and what waits for
+// it would not find it.
+bool IsResult(const tensorflow::NodeDef& node);
+
 // One of the primitives into which loops and conditionals are lowered, or a
 // functional form of them.
 bool IsControlFlow(const tensorflow::NodeDef& node);

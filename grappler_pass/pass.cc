@@ -19,6 +19,7 @@
 #include "grappler_pass/rewrite.h"
 #include "grappler_pass/session.h"
 #include "grappler_pass/split_sums.h"
+#include "grappler_pass/unfold_constants.h"
 #include "tensorflow/core/framework/attr_value.pb.h"
 #include "tensorflow/core/grappler/clusters/cluster.h"
 #include "tensorflow/core/grappler/optimizers/custom_graph_optimizer.h"
@@ -94,7 +95,8 @@ class SuperNeuronsPass : public tensorflow::grappler::CustomGraphOptimizer {
     session_ = FindSession(options_.session);
     GraphDef split_graph = item.graph;
     SplitSums(&split_graph);
-    const GrapplerItem split = item.WithGraph(std::move(split_graph));
+    GrapplerItem split = item.WithGraph(std::move(split_graph));
+    TF_RETURN_IF_ERROR(UnfoldConstants(&split));
     const std::shared_ptr<GraphRecord> record =
         session_ != nullptr
             ? session_->Record(item.id, FingerprintOf(split.graph))

@@ -115,8 +115,8 @@ class Rewriter {
     }
   }
 
-  bool IsOrdered(OpId op) const {
-    return memory_.TouchesMemory(op) &&
+  bool IsOrdered(OpId op) {
+    return memory_.TouchesMemory(op) && !IsResult(*NodeOf(op)) &&
            (unordered_.empty() || !unordered_[imported_.node_index[op]]);
   }
 

@@ -20,9 +20,16 @@ inline constexpr char kObserveOp[] = "SnObserve";
 // The type of simulated accelerators: "/device:SIM:0".
 inline constexpr char kSimDeviceType[] = "SIM";
 
+// SnHold(tensor: T) -> held: T, the same memory. Not folded as a constant.
+inline constexpr char kHoldOp[] = "SnHold";
+// SnSplat() -> tensor: T. Attributes: T, value (one element), shape.
+inline constexpr char kSplatOp[] = "SnSplat";
+
 inline constexpr char kTypeAttr[] = "T";
 inline constexpr char kTierAttr[] = "tier";
 inline constexpr char kBufferAttr[] = "buffer";
+inline constexpr char kValueAttr[] = "value";
+inline constexpr char kShapeAttr[] = "shape";
 inline constexpr char kObserverAttr[] = "observer";
 inline constexpr char kPhaseAttr[] = "phase";
 inline constexpr char kPhaseBegin[] = "begin";
