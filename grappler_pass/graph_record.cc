@@ -29,6 +29,12 @@ absl::Status StepRefused(const PlannedGraph& planned) {
       InfeasibleMessage(planned), " No weight was changed in this step."));
 }
 
+double ElementsOf(const std::vector<int64_t>& dims) {
+  double elements = 1;
+  for (const int64_t dim : dims) elements *= static_cast<double>(dim);
+  return elements;
+}
+
 }  // namespace
 
 GraphRecord::GraphRecord(std::string function)
@@ -57,8 +63,9 @@ void GraphRecord::SetPlan(const PlannedGraph& planned,
   planned_resident_bytes_ = planned.imported.memory.resident_bytes;
   sizes_assumed_ = !planned.inputs.empty() && knowledge_.dims.empty();
   state_ = knowledge_.measured() ? State::kSettled : State::kProvisional;
+  sizes_vary_ = !planned.inputs.empty();
   item_.reset();
-  if (state_ == State::kProvisional) {
+  if (state_ == State::kProvisional || sizes_vary_) {
     item_ = std::make_unique<tensorflow::grappler::GrapplerItem>(item);
   }
   if (!planned.plan.feasible) {
@@ -88,12 +95,17 @@ absl::Status GraphRecord::OnStepBegin(int64_t step_id,
   const std::lock_guard<std::mutex> lock(mutex_);
   if (tracing_) LearnFrom(EndTrace());  // The step before did not end.
   if (state_ == State::kInfeasible) return refusal_;
-  const bool grew = Grew(shapes);
-  if (grew && sizes_assumed_ && item_ != nullptr) {
-    const absl::Status status = CheckFeasible();
+  const std::optional<double> growth = Grew(shapes);
+  if (growth.has_value() && item_ != nullptr) {
+    absl::Status status;
+    if (knowledge_.measured()) {
+      status = CheckGrown(*growth);
+    } else if (sizes_assumed_) {
+      status = CheckFeasible();
+    }
     if (!status.ok()) return status;
   }
-  if (grew) state_ = State::kProvisional;
+  if (growth.has_value()) state_ = State::kProvisional;
   if (state_ == State::kProvisional) {
     BeginTrace(step_id);
   } else {
@@ -118,23 +130,50 @@ void GraphRecord::CheckResident() {
   session->WantNewGeneration();
 }
 
-bool GraphRecord::Grew(const std::vector<TensorShape>& shapes) {
+std::optional<double> GraphRecord::Grew(
+    const std::vector<TensorShape>& shapes) {
   const std::shared_ptr<Session> session = session_.lock();
   StepInputDims& known = knowledge_.dims;
   bool grew = known.size() != shapes.size();
+  double growth = 1;
   known.resize(shapes.size());
   for (size_t i = 0; i < shapes.size(); ++i) {
     known[i].resize(shapes[i].dims(), 0);
+    const double before = ElementsOf(known[i]);
     for (int d = 0; d < shapes[i].dims(); ++d) {
       const int64_t size = shapes[i].dim_size(d);
       grew = grew || size > known[i][d];
       known[i][d] = std::max(known[i][d], size);
     }
+    if (before > 0) growth = std::max(growth, ElementsOf(known[i]) / before);
     if (!known[i].empty() && session != nullptr) {
       session->SawBatchSize(known[i][0]);
     }
   }
-  return grew;
+  return grew ? std::optional<double>(growth) : std::nullopt;
+}
+
+absl::Status GraphRecord::CheckGrown(double growth) {
+  *knowledge_.profile = Grown(*std::move(knowledge_.profile), growth);
+  if (options_.budget_bytes == 0) return absl::OkStatus();
+  const auto peak = PeakOf(*item_, options_, knowledge_, schedule_);
+  if (!peak.ok() || *peak <= options_.budget_bytes) return absl::OkStatus();
+  const auto planned = PlanGraph(*item_, options_, knowledge_);
+  if (!planned.ok()) return absl::OkStatus();
+  if (!planned->plan.feasible) {
+    Publish(*planned, 0);
+    return StepRefused(*planned);
+  }
+  const std::shared_ptr<Session> session = session_.lock();
+  if (session != nullptr) session->WantNewGeneration();
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "The inputs of this step are larger than those of any before it. The "
+      "present plan would need ",
+      FormatBytes(*peak), " (", *peak, " bytes) for them, of a budget of ",
+      FormatBytes(options_.budget_bytes), " (", options_.budget_bytes,
+      " bytes). The step did not run, and no weight was changed. The next step "
+      "is planned for inputs of this size: go on training, and let the largest "
+      "inputs come first."));
 }
 
 absl::Status GraphRecord::CheckFeasible() {
@@ -190,7 +229,7 @@ void GraphRecord::OnStepEnd(int64_t step_id) {
   } else if (item_ != nullptr) {
     RefreshReport();
   }
-  item_.reset();
+  if (!sizes_vary_) item_.reset();
 }
 
 StepProfile GraphRecord::EndTrace() {

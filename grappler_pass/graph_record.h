@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "cc/ops/observer.h"
@@ -52,8 +53,13 @@ class GraphRecord : public StepObserver {
  private:
   enum class State { kProvisional, kSettled, kInfeasible };
 
-  // Whether an observed dimension is larger than any before; remembers it.
-  bool Grew(const std::vector<tensorflow::TensorShape>& shapes);
+  // Where an observed dimension is larger than any before: how many times as
+  // large the inputs are, 1 if none was seen before. Remembers the dimensions.
+  std::optional<double> Grew(
+      const std::vector<tensorflow::TensorShape>& shapes);
+  // Whether the present plan serves for inputs that have grown; if not, the
+  // next is made for them.
+  absl::Status CheckGrown(double growth);
   // Plans with the dimensions just observed; an error where the budget cannot
   // be met.
   absl::Status CheckFeasible();
@@ -76,6 +82,7 @@ class GraphRecord : public StepObserver {
   std::unique_ptr<tensorflow::grappler::GrapplerItem> item_;
   absl::Status refusal_;
   bool sizes_assumed_ = false;
+  bool sizes_vary_ = false;
   // What the plan takes to be in use when a step begins, and how often a step
   // has found more.
   int64_t planned_resident_bytes_ = 0;

@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "grappler_pass/aliases.h"
 #include "grappler_pass/op_costs.h"
 #include "grappler_pass/op_traits.h"
 #include "tensorflow/core/framework/types.h"
@@ -74,6 +75,7 @@ class Importer {
     result_.memory.ops.resize(count);
     result_.inputs.resize(count);
     result_.output_buffer.resize(count);
+    result_.aliased_input.resize(count);
     for (size_t i = 0; i < count; ++i) {
       const NodeDef& node = Node(static_cast<OpId>(i));
       Op& op = result_.memory.ops[i];
@@ -135,6 +137,17 @@ class Importer {
     return found == infos_.end() ? kEmpty : found->second;
   }
 
+  std::vector<TensorInfo> InputInfos(OpId op) const {
+    std::vector<TensorInfo> inputs;
+    for (const TensorRef& input : result_.inputs[op]) {
+      const std::vector<TensorInfo>& infos = Infos(input.op);
+      inputs.push_back(input.port < static_cast<int>(infos.size())
+                           ? infos[input.port]
+                           : TensorInfo());
+    }
+    return inputs;
+  }
+
   int PortCount(OpId op) const {
     int ports = static_cast<int>(Infos(op).size());
     for (const OpId next : consumers_[op]) {
@@ -157,14 +170,18 @@ class Importer {
     const NodeDef& node = Node(op);
     std::vector<BufferId>& buffers = result_.output_buffer[op];
     buffers.assign(PortCount(op), kNone);
+    std::vector<int>& aliased_input = result_.aliased_input[op];
+    aliased_input.assign(buffers.size(), -1);
     if (IsResidentSource(node)) {
       CountResidentSource(op);
       return;
     }
     for (size_t port = 0; port < buffers.size(); ++port) {
-      const int aliased = AliasedInput(node, static_cast<int>(port));
+      const int aliased =
+          AliasedInput(node, static_cast<int>(port), InputInfos(op), Infos(op));
       if (aliased >= 0 &&
           aliased < static_cast<int>(result_.inputs[op].size())) {
+        aliased_input[port] = aliased;
         buffers[port] = result_.BufferOf(result_.inputs[op][aliased]);
       } else {
         buffers[port] = NewBuffer(op, static_cast<int>(port));
@@ -232,19 +249,14 @@ class Importer {
 
   void AddReads(OpId op) {
     Op& reader = result_.memory.ops[op];
-    std::vector<TensorInfo> inputs;
     for (const TensorRef& input : result_.inputs[op]) {
       const BufferId buffer = result_.BufferOf(input);
       if (buffer != kNone) reader.reads.push_back(buffer);
-      const std::vector<TensorInfo>& infos = Infos(input.op);
-      inputs.push_back(input.port < static_cast<int>(infos.size())
-                           ? infos[input.port]
-                           : TensorInfo());
     }
     SortUnique(&reader.reads);
     reader.seconds = IsResidentSource(Node(op))
                          ? 0
-                         : EstimateSeconds(Node(op), inputs, Infos(op));
+                         : EstimateSeconds(Node(op), InputInfos(op), Infos(op));
     if (options_.profile != nullptr) {
       const auto found = options_.profile->workspace_bytes.find(reader.name);
       if (found != options_.profile->workspace_bytes.end() &&

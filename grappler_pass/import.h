@@ -29,6 +29,8 @@ struct ImportedGraph {
   std::vector<std::vector<TensorRef>> inputs;  // Data inputs, in order.
   std::vector<std::vector<BufferId>> output_buffer;  // Per op and port; kNone:
                                                      // resident or tiny.
+  // Per op and port: the data input whose memory it shares; -1: none.
+  std::vector<std::vector<int>> aliased_input;
   std::vector<tensorflow::DataType> dtypes;  // Element type of each buffer.
   int unknown_outputs = 0;  // Whose sizes are neither inferred nor measured.
   // See DelayWrites; kNone: writes come as soon as they can.

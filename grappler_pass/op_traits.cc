@@ -39,17 +39,6 @@ bool CallsFunction(const NodeDef& node) {
 
 }  // namespace
 
-int AliasedInput(const NodeDef& node, int port) {
-  static const auto* const kFirst =
-      new Names{"Identity",    "Reshape",         "Squeeze",
-                "ExpandDims",  "StopGradient",    "Bitcast",
-                "Snapshot",    "PreventGradient", "PlaceholderWithDefault",
-                "EnsureShape", "CheckNumerics",   "_EagerConst"};
-  if (Contains(*kFirst, node)) return 0;
-  if (node.op() == kHoldOp) return 0;
-  return node.op() == "IdentityN" ? port : -1;
-}
-
 bool IsResidentSource(const NodeDef& node) {
   static const auto* const kSources = new Names{
       "_Arg",       "_DeviceArg", "Const",       "_HostConst",    "VarHandleOp",

@@ -8,10 +8,6 @@
 
 namespace sn_tf {
 
-// The data input whose memory output `port` shares; -1: the output has memory
-// of its own.
-int AliasedInput(const tensorflow::NodeDef& node, int port);
-
 // Outputs live outside the step: arguments, constants, variables' handles.
 bool IsResidentSource(const tensorflow::NodeDef& node);
 

@@ -66,7 +66,8 @@ ImportOptions ImportOptionsOf(const GrapplerItem& item,
   options.resident_bytes = knowledge.in_use_bytes;
   if (knowledge.profile.has_value()) {
     options.profile = &*knowledge.profile;
-    options.resident_bytes = knowledge.profile->begin_bytes;
+    options.resident_bytes =
+        knowledge.profile->begin_bytes + knowledge.profile->kept_bytes;
   }
   return options;
 }
@@ -160,6 +161,35 @@ void Choose(const tensorflow::GraphDef& item_graph,
   if (!planned->plan.feasible) planned->plan = MakePlan(graph, options);
 }
 
+// Everything of `planned` but the plan. `*sizes_known` is false where
+// dimensions had to be assumed.
+absl::Status Import(const GrapplerItem& item, const PlannerOptions& options,
+                    const GraphKnowledge& knowledge, PlannedGraph* planned,
+                    bool* sizes_known) {
+  absl::StatusOr<TensorInfos> infos = InferShapes(item, {}, {});
+  if (!infos.ok()) return infos.status();
+  planned->inputs = UnknownStepInputs(item.graph, *infos);
+  StepInputDims dims = knowledge.dims;
+  if (dims.empty() && options.batch_size > 0) {
+    dims = WithLeading(planned->inputs, options.batch_size);
+  }
+  *sizes_known = planned->inputs.empty() || !dims.empty();
+  if (!planned->inputs.empty()) {
+    if (dims.empty()) dims = Assumed(planned->inputs);
+    infos = InferShapes(item, planned->inputs, dims);
+    if (!infos.ok()) return infos.status();
+  }
+  absl::StatusOr<ImportedGraph> imported =
+      ImportGraph(item.graph, *infos, ImportOptionsOf(item, knowledge));
+  if (!imported.ok()) return imported.status();
+  planned->imported = *std::move(imported);
+  if (!planned->imported.unsupported.empty()) return absl::OkStatus();
+  const std::string error = planned->imported.memory.Validate();
+  if (!error.empty()) return absl::InternalError(error);
+  AddUnexplained(knowledge, &planned->imported.memory);
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 NamedSchedule NamesOf(const MemoryGraph& graph, const Schedule& schedule) {
@@ -173,37 +203,30 @@ NamedSchedule NamesOf(const MemoryGraph& graph, const Schedule& schedule) {
   return named;
 }
 
+absl::StatusOr<int64_t> PeakOf(const GrapplerItem& item,
+                               const PlannerOptions& options,
+                               const GraphKnowledge& knowledge,
+                               const NamedSchedule& schedule) {
+  PlannedGraph planned;
+  bool sizes_known;
+  TF_RETURN_IF_ERROR(Import(item, options, knowledge, &planned, &sizes_known));
+  const MemoryGraph& graph = planned.imported.memory;
+  return AnalyzeLiveness(graph, Resolve(graph, schedule)).peak_bytes();
+}
+
 absl::StatusOr<PlannedGraph> PlanGraph(const GrapplerItem& item,
                                        const PlannerOptions& options,
                                        const GraphKnowledge& knowledge) {
   PlannedGraph planned;
-  absl::StatusOr<TensorInfos> infos = InferShapes(item, {}, {});
-  if (!infos.ok()) return infos.status();
-  planned.inputs = UnknownStepInputs(item.graph, *infos);
-  StepInputDims dims = knowledge.dims;
-  if (dims.empty() && options.batch_size > 0) {
-    dims = WithLeading(planned.inputs, options.batch_size);
-  }
-  const bool sizes_known = planned.inputs.empty() || !dims.empty();
-  if (!planned.inputs.empty()) {
-    if (dims.empty()) dims = Assumed(planned.inputs);
-    infos = InferShapes(item, planned.inputs, dims);
-    if (!infos.ok()) return infos.status();
-  }
-  absl::StatusOr<ImportedGraph> imported =
-      ImportGraph(item.graph, *infos, ImportOptionsOf(item, knowledge));
-  if (!imported.ok()) return imported.status();
-  planned.imported = *std::move(imported);
+  bool sizes_known;
+  TF_RETURN_IF_ERROR(Import(item, options, knowledge, &planned, &sizes_known));
   if (!planned.imported.unsupported.empty()) return planned;
-  MemoryGraph& graph = planned.imported.memory;
-  std::string error = graph.Validate();
-  if (!error.empty()) return absl::InternalError(error);
-  AddUnexplained(knowledge, &graph);
+  const MemoryGraph& graph = planned.imported.memory;
   Choose(item.graph, options, sizes_known, knowledge.measured(), &planned);
   if (planned.plan.schedule.empty()) {
     return absl::InvalidArgumentError("the graph has a cycle");
   }
-  error = VerifyPlan(graph, planned.plan);
+  const std::string error = VerifyPlan(graph, planned.plan);
   if (!error.empty()) {
     return absl::InternalError(absl::StrCat("plan rejected: ", error));
   }

@@ -49,6 +49,12 @@ struct PlannedGraph {
   bool provisional = false;
 };
 
+// The peak of `schedule`, which was planned with other knowledge.
+absl::StatusOr<int64_t> PeakOf(const tensorflow::grappler::GrapplerItem& item,
+                               const PlannerOptions& options,
+                               const GraphKnowledge& knowledge,
+                               const NamedSchedule& schedule);
+
 // Infers shapes, imports, plans and verifies. `item` has had SplitSums. Where
 // the result's imported.unsupported is set, there is no plan. An error means
 // that the planner is at fault: the graph must be left as it is.

@@ -203,7 +203,7 @@ class Rewriter {
     RemoveControlInputs(&clone);
     clone.set_name(NewName(clone.name(), "alias"));
     clone.mutable_attr()->erase("_class");
-    const int aliased = AliasedInput(clone, tensor.port);
+    const int aliased = imported_.aliased_input[tensor.op][tensor.port];
     const TensorRef& source = imported_.inputs[tensor.op][aliased];
     *clone.mutable_input(aliased) = TensorOf(source, b, version);
     *result_.add_node() = clone;

@@ -2,9 +2,25 @@
 #include "grappler_pass/step_profile.h"
 
 #include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
 #include <unordered_map>
 
 namespace sn_tf {
+
+StepProfile Grown(StepProfile profile, double growth) {
+  const auto grow = [growth](int64_t bytes) {
+    return static_cast<int64_t>(std::ceil(static_cast<double>(bytes) * growth));
+  };
+  for (auto& [op, bytes] : profile.workspace_bytes) bytes = grow(bytes);
+  for (auto& [op, outputs] : profile.output_bytes) {
+    for (int64_t& bytes : outputs) bytes = grow(bytes);
+  }
+  profile.peak_bytes =
+      profile.begin_bytes + grow(profile.peak_bytes - profile.begin_bytes);
+  return profile;
+}
 
 StepProfile DigestTrace(const std::vector<AllocationEvent>& events,
                         int64_t step_id, int64_t begin_bytes) {
@@ -14,9 +30,14 @@ StepProfile DigestTrace(const std::vector<AllocationEvent>& events,
   int64_t in_use = begin_bytes;
   std::map<std::string, int64_t> temporary;         // Held now, per op.
   std::unordered_map<uint64_t, std::string> op_of;  // Of live temporaries.
+  // Temporary memory that outlives the step is some variable's now.
+  std::map<uint64_t, int64_t> kept;
+  std::multiset<int64_t> freed_before;  // Allocated before the trace began.
   for (const AllocationEvent& event : events) {
     if (event.kind == Kind::kFree) {
       in_use -= event.bytes;
+      if (event.id == 0) freed_before.insert(event.bytes);
+      kept.erase(event.id);
       const auto found = op_of.find(event.id);
       if (found != op_of.end()) {
         temporary[found->second] -= event.bytes;
@@ -39,6 +60,16 @@ StepProfile DigestTrace(const std::vector<AllocationEvent>& events,
       if (!taken) continue;
       held += event.bytes;
       op_of[event.id] = event.op;
+      kept[event.id] = event.bytes;
+    }
+  }
+  for (const auto& [id, bytes] : kept) {
+    // Most often it took the place of what the variable held before.
+    const auto old = freed_before.find(bytes);
+    if (old != freed_before.end()) {
+      freed_before.erase(old);
+    } else {
+      profile.kept_bytes += bytes;
     }
   }
   return profile;

@@ -20,9 +20,16 @@ struct StepProfile {
   // In use when the step began, and the most in use during it.
   int64_t begin_bytes = 0;
   int64_t peak_bytes = 0;
+  // By how much variables hold more since: two that shared their first value
+  // until one was written.
+  int64_t kept_bytes = 0;
   // False where an allocation was refused: the rest may not be known.
   bool complete = true;
 };
+
+// The profile of a step whose inputs are `growth` times as large: what was
+// measured grows with them, but for what was in use before.
+StepProfile Grown(StepProfile profile, double growth);
 
 // Digests the events of step `step_id`; those of other steps and of no step
 // count towards the peak only. `begin_bytes`: in use when the trace began.

@@ -43,6 +43,17 @@ TEST(DigestTraceTest, TellsOutputsWorkspacesAndPeak) {
   EXPECT_TRUE(profile.complete);
 }
 
+TEST(DigestTraceTest, TellsWhatVariablesHoldMoreThanBefore) {
+  const StepProfile profile = DigestTrace(
+      {Event(Kind::kAllocate, 1, 100, "assign"),
+       Event(Kind::kAllocate, 2, 300, "assign_2"),
+       Event(Kind::kAllocate, 3, 50, "conv"), Event(Kind::kFree, 3, 50),
+       Event(Kind::kAllocate, 4, 70, "loss", Region::kOutput),
+       Event(Kind::kFree, 0, 300), Event(Kind::kFree, 0, 500)},
+      kStep, 1000);
+  EXPECT_EQ(profile.kept_bytes, 100);
+}
+
 TEST(DigestTraceTest, WhatWasRefusedWasNeeded) {
   const StepProfile profile =
       DigestTrace({Event(Kind::kAllocate, 1, 30, "pool"),
