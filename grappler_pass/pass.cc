@@ -14,6 +14,7 @@
 #include "cc/ops/names.h"
 #include "cc/ops/observer.h"
 #include "grappler_pass/graph_record.h"
+#include "grappler_pass/keep_random_state.h"
 #include "grappler_pass/observe_nodes.h"
 #include "grappler_pass/plan_graph.h"
 #include "grappler_pass/rewrite.h"
@@ -34,6 +35,10 @@ using tensorflow::grappler::GrapplerItem;
 
 // Graphs whose buffers come to less are left alone, whatever the budget.
 constexpr int64_t kTrivialBytes = 1 << 20;
+
+// What Grappler calls every graph of a tf.compat.v1.Session. Those are
+// instantiated once.
+constexpr char kV1GraphId[] = "tf_graph";
 
 // Grappler runs its optimizers this often on a graph; Python sets the number.
 // Only the last run rewrites, so that no optimizer comes after it.
@@ -86,6 +91,9 @@ class SuperNeuronsPass : public tensorflow::grappler::CustomGraphOptimizer {
       ReportReason(item, std::string(status.message()));
       *optimized = item.graph;
     }
+    // Also where nothing was planned: other graphs' generations make new
+    // instances of all.
+    if (item.id != kV1GraphId) KeepRandomState(item.id, optimized);
     return absl::OkStatus();
   }
 

@@ -17,6 +17,11 @@ inline constexpr char kSwapInOp[] = "SnSwapIn";
 // `inputs`; phase "end" runs after all that the plan orders.
 inline constexpr char kObserveOp[] = "SnObserve";
 
+// SnKeep(inputs: Tin...) -> outputs: Tout... Attributes: Tin, Tout (lists),
+// node (a serialized NodeDef), key. Runs that node with a kernel that all nodes
+// of the same key share.
+inline constexpr char kKeepOp[] = "SnKeep";
+
 // The type of simulated accelerators: "/device:SIM:0".
 inline constexpr char kSimDeviceType[] = "SIM";
 
@@ -30,6 +35,8 @@ inline constexpr char kTierAttr[] = "tier";
 inline constexpr char kBufferAttr[] = "buffer";
 inline constexpr char kValueAttr[] = "value";
 inline constexpr char kShapeAttr[] = "shape";
+inline constexpr char kNodeAttr[] = "node";
+inline constexpr char kKeyAttr[] = "key";
 inline constexpr char kObserverAttr[] = "observer";
 inline constexpr char kPhaseAttr[] = "phase";
 inline constexpr char kPhaseBegin[] = "begin";
