@@ -86,7 +86,12 @@ void GraphRecord::Publish(const PlannedGraph& planned,
   report.generation = options_.generation;
   report.measured = knowledge_.measured();
   report.plan_seconds = plan_seconds;
-  if (!planned.plan.feasible) report.reason = InfeasibleMessage(planned);
+  if (!planned.plan.feasible) {
+    report.reason = InfeasibleMessage(planned);
+  } else if (sizes_assumed_) {
+    report.reason = "the sizes of the inputs are not known yet: these are "
+                    "numbers for assumed ones";
+  }
   session->SetReport(std::move(report));
 }
 

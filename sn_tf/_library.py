@@ -85,12 +85,13 @@ class Library:
 
     def stats(self, device: str) -> dict[str, Any]:
         """Statistics of the device's arena and of the pool."""
-        text = self._take(self._c.SnTfStats(device.encode()))
+        known = isinstance(device, str)
+        text = self._take(self._c.SnTfStats(device.encode())) if known else None
         if text is None:
             raise ValueError(
                 f"Invalid value for argument `device`. Received: device="
-                f"{device!r}. Expected 'CPU:0': sn_tf manages no memory of "
-                f"{device}."
+                f"{device!r}. Expected 'CPU:0', or a simulated device such as "
+                f"'SIM:0': sn_tf manages no memory of {device}."
             )
         return dict(json.loads(text))
 

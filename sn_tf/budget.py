@@ -24,9 +24,11 @@ _UNIT_BYTES = {
     "TIB": 2**40,
 }
 _NUMBER_AND_UNIT = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*|%)")
+# No machine has so many, and the library counts in 64 bits.
+_TOO_MANY_BYTES = 2**60
 _EXPECTED_SIZE = (
-    "Expected a positive number of bytes, a string such as '4GB' (10^9 "
-    "bytes each) or '800MiB' (2^20 bytes each)"
+    "Expected a positive number of bytes below 2^60, a string such as '4GB' "
+    "(10^9 bytes each) or '800MiB' (2^20 bytes each)"
 )
 
 
@@ -50,7 +52,7 @@ def parse_budget(budget: Budget, *, in_use_bytes: int = 0) -> int:
     size = _relative_size(budget, in_use_bytes)
     if size is None:
         size = _absolute_size(budget)
-    if size is None or size <= 0:
+    if size is None or not 0 < size < _TOO_MANY_BYTES:
         raise ValueError(
             f"Invalid value for argument `budget`. Received: budget={budget!r}."
             f" {_EXPECTED_SIZE}, '60%' (of this machine's memory), or 'auto'."
@@ -80,7 +82,7 @@ def parse_size(size: Budget, *, argument: str) -> int:
         ValueError: If `size` is neither or not positive.
     """
     size_bytes = _absolute_size(size)
-    if size_bytes is None or size_bytes <= 0:
+    if size_bytes is None or not 0 < size_bytes < _TOO_MANY_BYTES:
         raise ValueError(
             f"Invalid value for argument `{argument}`. Received: "
             f"{argument}={size!r}. {_EXPECTED_SIZE}."

@@ -90,6 +90,8 @@ class MemoryBudget(keras.callbacks.Callback):  # type: ignore[misc]
     def on_train_end(self, logs: _Logs = None) -> None:
         """Ends the session."""
         self._in_fit = False
+        self._steps_until_plan = min(self._steps_until_plan, 1)
+        self._after_step()
         _unmanage(self.model, "train")
         self._end()
 
@@ -190,8 +192,12 @@ class MemoryBudget(keras.callbacks.Callback):  # type: ignore[misc]
         if self._steps_until_plan == 0 or self._session is None:
             return
         self._steps_until_plan -= 1
-        plans = [plan for plan in self._session.reports() if plan.is_planned]
+        reports = self._session.reports()
+        plans = [plan for plan in reports if plan.is_planned]
         if not plans:
+            if self._steps_until_plan == 0:
+                for report in reports:
+                    _log(report.summary())
             return
         # The training step; what else was planned is small beside it.
         largest = max(plans, key=lambda plan: plan.stock_peak_bytes)

@@ -199,6 +199,11 @@ def session_config(
         >>> sn_tf.disable()
     """
     config = tf.compat.v1.ConfigProto()
+    if base is not None and not isinstance(base, tf.compat.v1.ConfigProto):
+        raise ValueError(
+            f"Invalid value for argument `base`. Received: base={base!r}. "
+            "Expected a tf.compat.v1.ConfigProto."
+        )
     if base is not None:
         config.CopyFrom(base)
     activation = _start(Settings.of(budget=budget, **options), of_thread=False)

@@ -140,11 +140,11 @@ def _check_choice(name: str, value: object, accepted: tuple[str, ...]) -> str:
 def _check_batch_size(value: object) -> int:
     if value is None:
         return 0
-    expected = "a positive whole number"
+    expected = "a positive whole number below 2^31"
     if isinstance(value, bool) or not isinstance(value, SupportsIndex):
         raise _invalid("batch_size", value, expected)
     size = operator.index(value)
-    if size <= 0:
+    if not 0 < size < 2**31:
         raise _invalid("batch_size", value, expected)
     return size
 
@@ -156,8 +156,8 @@ def _check_device(value: object) -> str:
     if not isinstance(value, str):
         raise _invalid("device", value, expected)
     name = value.upper().removeprefix("/").removeprefix("DEVICE:")
-    if name == "CPU:0":
-        return name
+    if name in ("CPU", "CPU:0"):
+        return "CPU:0"
     devices = _library.physical_devices()
     if name not in devices:
         raise _invalid(

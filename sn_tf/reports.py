@@ -217,6 +217,9 @@ class PlanReport:
 
     def to_markdown(self) -> str:
         """The report as a markdown section: numbers, then the actions."""
+        title = f"## Memory plan of `{self.function}`"
+        if not self.is_planned:
+            return f"{title}\n\nNone: it runs as it is. {self.reason}\n"
         rows = [
             ("feasible", "yes" if self.feasible else "no"),
             ("policy", self.policy),
@@ -242,7 +245,7 @@ class PlanReport:
             ("planning time", f"{self.plan_seconds:.3f} s"),
             ("remark", self.reason or "none"),
         ]
-        lines = [f"## Memory plan of `{self.function}`", ""]
+        lines = [title, ""]
         lines += _table(("what", "value"), rows)
         if self.actions:
             lines += ["", "### Actions", ""]
@@ -290,7 +293,11 @@ def reset_peak(device: str | None = None) -> None:
 
     Args:
         device: Device name. Defaults to `"CPU:0"`.
+
+    Raises:
+        ValueError: If sn_tf does not manage the memory of `device`.
     """
+    stats(device)
     _library.library().reset_peak(device or "CPU:0")
 
 

@@ -71,6 +71,10 @@ void Finish(const MemoryGraph& graph, const CostModel& costs,
   plan->added_seconds = AddedSeconds(graph, costs, plan->schedule);
   plan->feasible =
       plan->budget_bytes == 0 || plan->peak_bytes <= plan->budget_bytes;
+  // A policy that moves nothing searches for nothing smaller.
+  if (!plan->feasible && plan->min_budget_bytes == 0) {
+    plan->min_budget_bytes = plan->peak_bytes;
+  }
   for (const Op& op : graph.ops) plan->step_seconds += op.seconds;
   for (Position p = liveness.peak_position();
        p >= 0 && p < static_cast<Position>(plan->schedule.size()); ++p) {

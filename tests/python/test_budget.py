@@ -60,6 +60,8 @@ def test_reads_numbers_and_units(written: budget.Budget, expected: int) -> None:
         None,
         [4],
         b"4GB",
+        10**30,
+        "9999999999999999999TB",
     ],
 )
 def test_refuses_what_is_no_budget(written: object) -> None:

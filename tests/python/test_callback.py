@@ -208,3 +208,26 @@ def test_the_plan_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     lines = [line for line in caplog.messages if "planned peak" in line]
     assert len(lines) == 1
     assert lines[0].startswith("budget 1.0 GB, stock peak")
+
+
+def test_what_is_not_planned_is_logged(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    layers = keras.layers
+    model = keras.Sequential([layers.Input((6, 4)), layers.LSTM(4)])
+    model.compile("sgd", "mse")
+    x, y = np.zeros((8, 6, 4), "float32"), np.zeros((8, 4), "float32")
+    with caplog.at_level(logging.INFO, "sn_tf"):
+        model.fit(x, y, verbose=0, callbacks=[sn_tf.MemoryBudget("1GB")])
+    (line,) = [line for line in caplog.messages if "runs as it is" in line]
+    assert "control flow" in line
+
+
+def test_fixing_the_route_alone_says_what_it_needs() -> None:
+    model = _model(_WIDE)
+    budget = sn_tf.MemoryBudget(
+        sn_tf.stats().in_use_bytes + 500_000, policy="liveness"
+    )
+    with pytest.raises(sn_tf.InfeasibleBudgetError) as error:
+        _fit(model, budget)
+    assert error.value.min_budget_bytes > error.value.budget_bytes

@@ -7,6 +7,7 @@ import dataclasses
 import json
 import pickle
 from pathlib import Path
+from typing import Any
 
 import pytest
 import tensorflow as tf
@@ -82,6 +83,9 @@ def test_summary_without_a_plan_gives_the_reason() -> None:
     )
     assert not plan.is_infeasible
     assert plan.summary() == "__inference_step_12 runs as it is: it has a loop"
+    markdown = plan.to_markdown()
+    assert "it has a loop" in markdown
+    assert "feasible" not in markdown
 
 
 def test_unknown_step_time_is_no_slowdown() -> None:
@@ -129,6 +133,13 @@ def test_reset_peak_restarts_at_what_is_in_use() -> None:
     assert sn_tf.stats().peak_bytes > sn_tf.stats().in_use_bytes
     sn_tf.reset_peak()
     assert sn_tf.stats().peak_bytes == sn_tf.stats().in_use_bytes
+
+
+@pytest.mark.parametrize("device", ["GPU:0", "SIM:7", 5])
+def test_only_managed_devices_have_statistics(device: Any) -> None:
+    for call in (sn_tf.stats, sn_tf.reset_peak):
+        with pytest.raises(ValueError, match="argument `device`"):
+            call(device)
 
 
 def test_stats_of_an_unmanaged_device() -> None:
