@@ -89,8 +89,9 @@ void GraphRecord::Publish(const PlannedGraph& planned,
   if (!planned.plan.feasible) {
     report.reason = InfeasibleMessage(planned);
   } else if (sizes_assumed_) {
-    report.reason = "the sizes of the inputs are not known yet: these are "
-                    "numbers for assumed ones";
+    report.reason =
+        "the sizes of the inputs are not known yet: these are "
+        "numbers for assumed ones";
   }
   session->SetReport(std::move(report));
 }
@@ -116,6 +117,8 @@ absl::Status GraphRecord::OnStepBegin(int64_t step_id,
   } else {
     CheckResident();
   }
+  // What is computed in vain is not written: see OnBeforeWrites.
+  if (options_.budget_bytes > 0) CpuArena()->OpenSink(step_id);
   return absl::OkStatus();
 }
 
@@ -192,8 +195,6 @@ absl::Status GraphRecord::CheckFeasible() {
 
 void GraphRecord::BeginTrace(int64_t step_id) {
   CpuArena()->StartTrace();
-  // A step that writes nothing before OnBeforeWrites may run on in vain.
-  if (delays_writes_) CpuArena()->OpenSink(step_id);
   tracing_ = true;
   traced_step_ = step_id;
   trace_begin_bytes_ = CpuArena()->stats().arena.in_use_bytes;
@@ -201,24 +202,39 @@ void GraphRecord::BeginTrace(int64_t step_id) {
 
 absl::Status GraphRecord::OnBeforeWrites(int64_t step_id) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (!tracing_ || step_id != traced_step_) return absl::OkStatus();
-  const std::optional<Refusal> refused = CpuArena()->CloseSink();
+  const std::optional<Refusal> refused = CpuArena()->FirstRefusal(step_id);
   if (!refused.has_value()) return absl::OkStatus();
-  StepProfile profile = EndTrace();
-  profile.complete = false;
-  LearnFrom(std::move(profile));
-  if (state_ == State::kInfeasible) return refusal_;
-  return absl::ResourceExhaustedError(absl::StrCat(
-      "OOM when allocating ", FormatBytes(refused->bytes), " for ", refused->op,
-      " with ", FormatBytes(refused->in_use_bytes), " in use of a budget of ",
-      FormatBytes(refused->budget_bytes),
-      ", in a step that was to tell what its ops need. No weight was changed. "
-      "The next step is planned with what this one has told."));
+  CpuArena()->CloseSink(step_id);
+  return RefusedMemory(*refused);
 }
 
-void GraphRecord::OnStepEnd(int64_t step_id) {
+absl::Status GraphRecord::RefusedMemory(const Refusal& refused) {
+  if (tracing_) {
+    StepProfile profile = EndTrace();
+    profile.complete = false;
+    LearnFrom(std::move(profile));
+    if (state_ == State::kInfeasible) return refusal_;
+  }
+  // Where this step was not traced, the next one is.
+  if (state_ == State::kSettled) state_ = State::kProvisional;
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "OOM when allocating ", FormatBytes(refused.bytes), " for ", refused.op,
+      " with ", FormatBytes(refused.in_use_bytes), " in use of a budget of ",
+      FormatBytes(refused.budget_bytes),
+      delays_writes_ ? ", in a step that was to tell what its ops need. No "
+                       "weight was changed. The next step is planned with "
+                       "what this one has told."
+                     : ". The plan did not foresee it. What was computed from "
+                       "there on was not written to any weight; the next step "
+                       "is measured to make a better plan. Raise the budget, "
+                       "or use a smaller batch, if this happens again."));
+}
+
+absl::Status GraphRecord::OnStepEnd(int64_t step_id) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (!tracing_ || step_id != traced_step_) return;
+  const std::optional<Refusal> refused = CpuArena()->CloseSink(step_id);
+  if (refused.has_value()) return RefusedMemory(*refused);
+  if (!tracing_ || step_id != traced_step_) return absl::OkStatus();
   StepProfile profile = EndTrace();
   profile.complete = true;
   const bool tight = static_cast<double>(profile.peak_bytes) >
@@ -235,11 +251,12 @@ void GraphRecord::OnStepEnd(int64_t step_id) {
     RefreshReport();
   }
   if (!sizes_vary_) item_.reset();
+  return absl::OkStatus();
 }
 
 StepProfile GraphRecord::EndTrace() {
   tracing_ = false;
-  const bool sunk = CpuArena()->CloseSink().has_value();
+  const bool sunk = CpuArena()->CloseSink(traced_step_).has_value();
   StepProfile profile =
       DigestTrace(CpuArena()->StopTrace(), traced_step_, trace_begin_bytes_);
   if (sunk) profile.complete = false;

@@ -42,7 +42,7 @@ class GraphRecord : public StepObserver {
       int64_t step_id,
       const std::vector<tensorflow::TensorShape>& shapes) override;
   absl::Status OnBeforeWrites(int64_t step_id) override;
-  void OnStepEnd(int64_t step_id) override;
+  absl::Status OnStepEnd(int64_t step_id) override;
 
   // A step ran out of memory. Where one of this graph was being measured, what
   // it got to tells whether any plan would have done.
@@ -70,6 +70,8 @@ class GraphRecord : public StepObserver {
   void Publish(const PlannedGraph& planned, double plan_seconds) const;
   void BeginTrace(int64_t step_id);
   StepProfile EndTrace();
+  // Fails a step that was refused memory.
+  absl::Status RefusedMemory(const Refusal& refused);
   // Plans anew where an allocation of that step was refused.
   void LearnFrom(StepProfile profile);
 

@@ -28,12 +28,13 @@ std::string DeviceOf(const GraphDef& graph) {
 
 std::string AddObserveNode(GraphDef* graph,
                            const std::vector<StepInput>& inputs,
-                           int64_t observer, const char* phase) {
+                           int64_t observer, const char* phase, int number) {
   const std::string device = DeviceOf(*graph);
   NodeDef* const node = graph->add_node();
   // A tf.compat.v1.Session keeps stateful kernels by node name: a later plan's
   // node must not find this one's kernel.
   node->set_name(absl::StrCat(kNodePrefix, "observe_", phase, "_", observer));
+  if (number > 0) node->set_name(absl::StrCat(node->name(), "_", number));
   node->set_op(kObserveOp);
   node->set_device(device);
   auto& attr = *node->mutable_attr();

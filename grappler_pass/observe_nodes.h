@@ -14,10 +14,10 @@
 namespace sn_tf {
 
 // Appends an SnObserve node of the given phase (cc/ops/names.h) that sees
-// `inputs`; returns its name.
+// `inputs`; returns its name. `number` tells those of one phase apart.
 std::string AddObserveNode(tensorflow::GraphDef* graph,
                            const std::vector<StepInput>& inputs,
-                           int64_t observer, const char* phase);
+                           int64_t observer, const char* phase, int number = 0);
 
 // Per node: whether it is one of `inputs` or runs before one, and so cannot
 // wait for their observation.

@@ -115,9 +115,13 @@ class Rewriter {
     }
   }
 
+  bool IsUnordered(OpId op) const {
+    return !unordered_.empty() && unordered_[imported_.node_index[op]];
+  }
+
   bool IsOrdered(OpId op) {
     return memory_.TouchesMemory(op) && !IsResult(*NodeOf(op)) &&
-           (unordered_.empty() || !unordered_[imported_.node_index[op]]);
+           !IsUnordered(op);
   }
 
   void RunOp(OpId op) {
@@ -125,7 +129,10 @@ class Rewriter {
     if (!HasNode(op)) return;
     RewireInputs(op, NodeOf(op));
     RecordHome(op);
+    const bool writes = IsStateWrite(*NodeOf(op)) && !IsUnordered(op);
+    if (writes) GateWrite(NodeOf(op));
     if (!IsOrdered(op)) return;
+    if (!writes) gate_.clear();
     // Of two ops that may be fused, neither waits for the other.
     const OpId partner = memory_.ops[op].partner;
     if (partner != kNone && partner == last_op_) frontier_ = before_last_;
@@ -140,15 +147,31 @@ class Rewriter {
     last_op_ = op;
   }
 
+  // Nothing is written before the observer has agreed to what was computed for
+  // it, since it may be the fruit of refused memory.
+  void GateWrite(NodeDef* write) {
+    if (writes_observer_ == 0) return;
+    if (gate_.empty()) {
+      gate_ = AddObserveNode(&result_, {}, writes_observer_, kPhaseWrites,
+                             gates_++);
+      Follow(result_.mutable_node(result_.node_size() - 1));
+    }
+    const std::string control = "^" + gate_;
+    if (std::find(write->input().begin(), write->input().end(), control) ==
+        write->input().end()) {
+      write->add_input(control);
+    }
+  }
+
   // All writes of state wait for what has run so far, and for the observer's
   // consent.
   void ObserveWrites() {
     if (writes_observer_ == 0) return;
-    const std::string observe =
-        AddObserveNode(&result_, {}, writes_observer_, kPhaseWrites);
+    gate_ =
+        AddObserveNode(&result_, {}, writes_observer_, kPhaseWrites, gates_++);
     Follow(result_.mutable_node(result_.node_size() - 1));
-    frontier_ = {observe};
-    GuardStateWrites(&result_, unordered_, observe);
+    frontier_ = {gate_};
+    GuardStateWrites(&result_, unordered_, gate_);
   }
 
   // Of two ops that may be fused, neither waits for what the other reads:
@@ -218,6 +241,7 @@ class Rewriter {
     RewireInputs(op, &clone);
     Follow(&clone);
     frontier_ = {clone.name()};
+    gate_.clear();
     last_op_ = kNone;
     for (const BufferId b : memory_.ops[op].writes) {
       ++version_[b];
@@ -273,6 +297,8 @@ class Rewriter {
   GraphDef result_;
   std::vector<bool> unordered_;  // By node: runs before the observation.
   int64_t writes_observer_ = 0;
+  std::string gate_;  // Of the writes that follow; empty: the next makes one.
+  int gates_ = 0;
   int64_t end_observer_ = 0;
   std::vector<int> version_;  // Current, of each buffer.
   std::vector<std::string> swap_out_;

@@ -72,8 +72,13 @@ class ArenaAllocator : public tsl::Allocator {
   // memory that keeps nothing where there is no room; see refusal_sink.h. In a
   // trace that counts as memory.
   void OpenSink(int64_t step_id) { sink_.Open(step_id); }
+  std::optional<Refusal> FirstRefusal(int64_t step_id) const {
+    return sink_.FirstOf(step_id);
+  }
   // The first allocation since then for which there was no room.
-  std::optional<Refusal> CloseSink() { return sink_.Close(); }
+  std::optional<Refusal> CloseSink(int64_t step_id) {
+    return sink_.Close(step_id);
+  }
 
   // Tells that a step begins: what is in use now outlives steps.
   void MarkStepBegin();

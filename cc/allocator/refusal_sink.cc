@@ -7,28 +7,38 @@ namespace sn_tf {
 
 void RefusalSink::Open(int64_t step_id) {
   absl::MutexLock lock(&mutex_);
-  open_for_ = step_id;
-  first_.reset();
+  open_[step_id].reset();
 }
 
-std::optional<Refusal> RefusalSink::Close() {
+std::optional<Refusal> RefusalSink::FirstOf(int64_t step_id) const {
   absl::MutexLock lock(&mutex_);
-  open_for_.reset();
-  memory_.reset();
-  return std::exchange(first_, std::nullopt);
+  const auto found = open_.find(step_id);
+  return found == open_.end() ? std::nullopt : found->second;
+}
+
+std::optional<Refusal> RefusalSink::Close(int64_t step_id) {
+  absl::MutexLock lock(&mutex_);
+  const auto found = open_.find(step_id);
+  if (found == open_.end()) return std::nullopt;
+  std::optional<Refusal> first = std::move(found->second);
+  open_.erase(found);
+  if (open_.empty()) memory_.reset();
+  return first;
 }
 
 void* RefusalSink::Take(int64_t step_id, const Refusal& refusal,
                         bool plain_bytes) {
   absl::MutexLock lock(&mutex_);
-  if (open_for_ != step_id && open_for_ != kAnyStep) return nullptr;
+  auto open = open_.find(step_id);
+  if (open == open_.end()) open = open_.find(kAnyStep);
+  if (open == open_.end()) return nullptr;
   if (!memory_.has_value()) memory_.emplace();
   AlignedMapping block = plain_bytes && refusal.bytes >= kLeastBytes
                              ? memory_->Map(refusal.bytes)
                              : AlignedMapping(refusal.bytes);
   void* const base = block.base();
   if (base == nullptr) return nullptr;
-  if (!first_.has_value()) first_ = refusal;
+  if (!open->second.has_value()) open->second = refusal;
   blocks_[base] = std::move(block);
   return base;
 }

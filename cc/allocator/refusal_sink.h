@@ -34,11 +34,13 @@ class RefusalSink {
  public:
   static constexpr int64_t kAnyStep = -1;
 
-  // Opens for allocations of one step, or of any.
+  // Opens for allocations of that step, or of any. Several steps may run at
+  // once.
   void Open(int64_t step_id);
-  // Returns the first refusal since Open. Blocks taken stay valid until they
-  // are released.
-  std::optional<Refusal> Close();
+  // The first refusal of that step since Open.
+  std::optional<Refusal> FirstOf(int64_t step_id) const;
+  // Returns the same. Blocks taken stay valid until they are released.
+  std::optional<Refusal> Close(int64_t step_id);
 
   // Blocks below this keep what is written, for it may be sizes and indices.
   static constexpr int64_t kLeastBytes = int64_t{64} << 10;
@@ -54,8 +56,8 @@ class RefusalSink {
 
  private:
   mutable absl::Mutex mutex_;
-  std::optional<int64_t> open_for_ ABSL_GUARDED_BY(mutex_);
-  std::optional<Refusal> first_ ABSL_GUARDED_BY(mutex_);
+  // The first refusal of each step for which the sink is open.
+  std::map<int64_t, std::optional<Refusal>> open_ ABSL_GUARDED_BY(mutex_);
   std::optional<SinkMemory> memory_ ABSL_GUARDED_BY(mutex_);
   std::map<const void*, AlignedMapping> blocks_ ABSL_GUARDED_BY(mutex_);
 };

@@ -181,7 +181,7 @@ void SnTfOpenSink(const char* device) {
 char* SnTfCloseSink(const char* device) {
   sn_tf::ArenaAllocator* const arena = sn_tf::ArenaOf(device);
   if (arena == nullptr) return nullptr;
-  const auto refusal = arena->CloseSink();
+  const auto refusal = arena->CloseSink(sn_tf::RefusalSink::kAnyStep);
   if (!refusal.has_value()) return nullptr;
   sn_tf::JsonWriter json;
   json.BeginObject();

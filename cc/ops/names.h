@@ -14,7 +14,8 @@ inline constexpr char kSwapInOp[] = "SnSwapIn";
 // SnObserve(inputs: T...) -> (). Attributes: T (list), observer (int), phase.
 // Phase "begin" runs first in every step of a rewritten graph and tells the
 // observer registered under that number the step's id and the shapes of
-// `inputs`; phase "end" runs after all that the plan orders.
+// `inputs`; phase "writes" runs before state is written, and lets it be written
+// or fails the step; phase "end" runs after all that the plan orders.
 inline constexpr char kObserveOp[] = "SnObserve";
 
 // SnKeep(inputs: Tin...) -> outputs: Tout... Attributes: Tin, Tout (lists),

@@ -40,7 +40,7 @@ class ObserveOp : public OpKernel {
     const std::shared_ptr<StepObserver> observer = FindObserver(number_);
     if (observer == nullptr) return;
     if (phase_ == kPhaseEnd) {
-      observer->OnStepEnd(context->step_id());
+      OP_REQUIRES_OK(context, observer->OnStepEnd(context->step_id()));
     } else if (phase_ == kPhaseWrites) {
       OP_REQUIRES_OK(context, observer->OnBeforeWrites(context->step_id()));
     } else {

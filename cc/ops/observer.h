@@ -26,13 +26,14 @@ class StepObserver {
   virtual absl::Status OnStepBegin(
       int64_t step_id, const std::vector<tensorflow::TensorShape>& shapes) = 0;
 
-  // Called between all that writes no state and the writes, in steps whose
-  // plan delays writes. A non-OK status fails the step: nothing is written.
+  // Called before state is written with what ops have computed since the step
+  // began, or since the last call. A non-OK status fails the step, and what
+  // was computed is not written. Thread-safe.
   virtual absl::Status OnBeforeWrites(int64_t step_id) = 0;
 
   // Called once per step, after all ops that the plan orders, unless the step
-  // failed before. Thread-safe.
-  virtual void OnStepEnd(int64_t step_id) = 0;
+  // failed before. A non-OK status fails it now. Thread-safe.
+  virtual absl::Status OnStepEnd(int64_t step_id) = 0;
 };
 
 // Keeps `observer` alive until UnregisterObserver. Returns its number, never 0

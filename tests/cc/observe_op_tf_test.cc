@@ -27,7 +27,10 @@ class Recorder : public StepObserver {
     return result;
   }
   absl::Status OnBeforeWrites(int64_t /*step_id*/) override { return writes; }
-  void OnStepEnd(int64_t step_id) override { ended.push_back(step_id); }
+  absl::Status OnStepEnd(int64_t step_id) override {
+    ended.push_back(step_id);
+    return absl::OkStatus();
+  }
 
   absl::Status writes;
   absl::Status result;

@@ -36,7 +36,7 @@ TEST_F(RefusalSinkTest, TheSinkTakesWhatHasNoRoom) {
   std::memset(block, 1, 2 * kMiB);
   EXPECT_EQ(allocator_.AllocatedSize(block), static_cast<size_t>(2 * kMiB));
   EXPECT_EQ(allocator_.stats().arena.in_use_bytes, 0);
-  const std::optional<Refusal> refusal = allocator_.CloseSink();
+  const std::optional<Refusal> refusal = allocator_.CloseSink(42);
   ASSERT_TRUE(refusal.has_value());
   EXPECT_EQ(refusal->op, "conv1");
   EXPECT_EQ(refusal->bytes, 2 * kMiB);
@@ -48,7 +48,7 @@ TEST_F(RefusalSinkTest, TheSinkTakesWhatHasNoRoom) {
   EXPECT_EQ(events[1].kind, AllocationEvent::Kind::kFree);
   EXPECT_EQ(events[1].id, events[0].id);
   EXPECT_EQ(allocator_.AllocateRaw(64, 2 * kMiB), nullptr) << "closed";
-  EXPECT_FALSE(allocator_.CloseSink().has_value());
+  EXPECT_FALSE(allocator_.CloseSink(42).has_value());
 }
 
 // A dataset or a list that reads back as another one's bytes ends the process.
@@ -76,7 +76,7 @@ TEST_F(RefusalSinkTest, ReferencesAndSmallBlocksAreKept) {
   for (size_t i = 0; i < kept.size(); ++i) {
     EXPECT_EQ(*kept[i], static_cast<char>(i + 1));
   }
-  EXPECT_TRUE(allocator_.CloseSink().has_value());
+  EXPECT_TRUE(allocator_.CloseSink(42).has_value());
   for (char* const block : kept) allocator_.DeallocateRaw(block);
   allocator_.DeallocateRaw(all);
 }

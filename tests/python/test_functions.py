@@ -165,3 +165,34 @@ def test_slices_hold_what_they_are_slices_of() -> None:
     model.fit(x, y, 32, 3, verbose=0, callbacks=[sn_tf.MemoryBudget(budget)])
     assert sn_tf.stats().peak_bytes <= budget
     assert any(plan.actions for plan in sn_tf.report())
+
+
+def test_memory_taken_meanwhile_fails_a_step_and_not_the_process() -> None:
+    filters = [tf.Variable(tf.ones([3, 3, 32, 32]) / 288) for _ in range(3)]
+    images = tf.random.stateless_normal([16, 32, 32, 32], [1, 2])
+
+    @tf.function
+    def step() -> tf.Tensor:
+        with tf.GradientTape() as tape:
+            hidden = images
+            for kernel in filters:
+                hidden = tf.nn.relu(tf.nn.conv2d(hidden, kernel, 1, "SAME"))
+            loss = tf.reduce_mean(hidden)
+        for kernel, gradient in zip(
+            filters, tape.gradient(loss, filters), strict=True
+        ):
+            kernel.assign_sub(gradient)
+        return loss
+
+    budget = sn_tf.stats().in_use_bytes + 12 * _MB
+    with sn_tf.scope(budget):
+        for _ in range(3):
+            step()
+        weights = [kernel.numpy() for kernel in filters]
+        hog = tf.zeros([9 * _MB // 4])
+        with pytest.raises(tf.errors.ResourceExhaustedError, match="OOM"):
+            step()
+        del hog
+    # The forward pass was refused memory, so nothing was written.
+    for kernel, before in zip(filters, weights, strict=True):
+        np.testing.assert_array_equal(kernel, before)
