@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "cc/allocator/arena_allocator.h"
+#include "cc/allocator/arenas.h"
 #include "cc/core/bytes.h"
 
 namespace sn_tf {
@@ -56,6 +57,7 @@ void GraphRecord::SetPlan(const PlannedGraph& planned,
                           double plan_seconds) {
   const std::lock_guard<std::mutex> lock(mutex_);
   options_ = options;
+  arena_ = FindArena(options.device);
   session_ = session;
   schedule_ = NamesOf(planned.imported.memory, planned.plan.schedule);
   plan_moves_ = planned.provisional;
@@ -99,6 +101,7 @@ void GraphRecord::Publish(const PlannedGraph& planned,
 absl::Status GraphRecord::OnStepBegin(int64_t step_id,
                                       const std::vector<TensorShape>& shapes) {
   const std::lock_guard<std::mutex> lock(mutex_);
+  arena_->MarkStepBegin();
   if (tracing_) LearnFrom(EndTrace());  // The step before did not end.
   if (state_ == State::kInfeasible) return refusal_;
   const std::optional<double> growth = Grew(shapes);
@@ -118,12 +121,12 @@ absl::Status GraphRecord::OnStepBegin(int64_t step_id,
     CheckResident();
   }
   // What is computed in vain is not written: see OnBeforeWrites.
-  if (options_.budget_bytes > 0) CpuArena()->OpenSink(step_id);
+  if (options_.budget_bytes > 0) arena_->OpenSink(step_id);
   return absl::OkStatus();
 }
 
 void GraphRecord::CheckResident() {
-  const int64_t in_use = CpuArena()->stats().arena.in_use_bytes;
+  const int64_t in_use = arena_->stats().arena.in_use_bytes;
   const std::shared_ptr<Session> session = session_.lock();
   if (in_use <= planned_resident_bytes_ || outgrown_ == kMostReplans ||
       options_.budget_bytes == 0 || !knowledge_.profile.has_value() ||
@@ -186,7 +189,7 @@ absl::Status GraphRecord::CheckGrown(double growth) {
 
 absl::Status GraphRecord::CheckFeasible() {
   GraphKnowledge knowledge = knowledge_;
-  knowledge.in_use_bytes = CpuArena()->stats().arena.in_use_bytes;
+  knowledge.in_use_bytes = arena_->stats().arena.in_use_bytes;
   const auto planned = PlanGraph(*item_, options_, knowledge);
   if (!planned.ok() || planned->plan.feasible) return absl::OkStatus();
   Publish(*planned, 0);
@@ -194,17 +197,17 @@ absl::Status GraphRecord::CheckFeasible() {
 }
 
 void GraphRecord::BeginTrace(int64_t step_id) {
-  CpuArena()->StartTrace();
+  arena_->StartTrace();
   tracing_ = true;
   traced_step_ = step_id;
-  trace_begin_bytes_ = CpuArena()->stats().arena.in_use_bytes;
+  trace_begin_bytes_ = arena_->stats().arena.in_use_bytes;
 }
 
 absl::Status GraphRecord::OnBeforeWrites(int64_t step_id) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  const std::optional<Refusal> refused = CpuArena()->FirstRefusal(step_id);
+  const std::optional<Refusal> refused = arena_->FirstRefusal(step_id);
   if (!refused.has_value()) return absl::OkStatus();
-  CpuArena()->CloseSink(step_id);
+  arena_->CloseSink(step_id);
   return RefusedMemory(*refused);
 }
 
@@ -232,7 +235,7 @@ absl::Status GraphRecord::RefusedMemory(const Refusal& refused) {
 
 absl::Status GraphRecord::OnStepEnd(int64_t step_id) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  const std::optional<Refusal> refused = CpuArena()->CloseSink(step_id);
+  const std::optional<Refusal> refused = arena_->CloseSink(step_id);
   if (refused.has_value()) return RefusedMemory(*refused);
   if (!tracing_ || step_id != traced_step_) return absl::OkStatus();
   StepProfile profile = EndTrace();
@@ -256,9 +259,9 @@ absl::Status GraphRecord::OnStepEnd(int64_t step_id) {
 
 StepProfile GraphRecord::EndTrace() {
   tracing_ = false;
-  const bool sunk = CpuArena()->CloseSink(traced_step_).has_value();
+  const bool sunk = arena_->CloseSink(traced_step_).has_value();
   StepProfile profile =
-      DigestTrace(CpuArena()->StopTrace(), traced_step_, trace_begin_bytes_);
+      DigestTrace(arena_->StopTrace(), traced_step_, trace_begin_bytes_);
   if (sunk) profile.complete = false;
   return profile;
 }

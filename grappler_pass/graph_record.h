@@ -80,7 +80,8 @@ class GraphRecord : public StepObserver {
   State state_ = State::kProvisional;
   GraphKnowledge knowledge_;
   PlannerOptions options_;
-  std::weak_ptr<Session> session_;  // It owns this record.
+  ArenaAllocator* arena_ = nullptr;  // Of the planned device; set by SetPlan.
+  std::weak_ptr<Session> session_;   // It owns this record.
   std::unique_ptr<tensorflow::grappler::GrapplerItem> item_;
   absl::Status refusal_;
   bool sizes_assumed_ = false;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -51,6 +52,7 @@ class Importer {
       AddOutputs(op);
       AddReads(op);
     }
+    AddArrivals();
     AddFetches();
     ConnectReaders(&result_.memory);
     FindOverwriters();
@@ -76,12 +78,14 @@ class Importer {
     result_.inputs.resize(count);
     result_.output_buffer.resize(count);
     result_.aliased_input.resize(count);
+    result_.placement.resize(count);
     for (size_t i = 0; i < count; ++i) {
       const NodeDef& node = Node(static_cast<OpId>(i));
       Op& op = result_.memory.ops[i];
       op.name = node.name();
       op.type = node.op();
       op.pure = IsPure(node);
+      result_.placement[i] = PlacementOf(node, options_.device);
       id_of_[op.name] = static_cast<OpId>(i);
       if (IsControlFlow(node) && result_.unsupported.empty()) {
         result_.unsupported =
@@ -172,11 +176,14 @@ class Importer {
     buffers.assign(PortCount(op), kNone);
     std::vector<int>& aliased_input = result_.aliased_input[op];
     aliased_input.assign(buffers.size(), -1);
+    const NodePlacement& placement = result_.placement[op];
+    if (!placement.on_device) return;
     if (IsResidentSource(node)) {
       CountResidentSource(op);
       return;
     }
     for (size_t port = 0; port < buffers.size(); ++port) {
+      if (!placement.HasOutput(port)) continue;
       const int aliased =
           AliasedInput(node, static_cast<int>(port), InputInfos(op), Infos(op));
       if (aliased >= 0 &&
@@ -199,6 +206,26 @@ class Importer {
     for (const TensorInfo& info : Infos(op)) {
       result_.memory.resident_bytes +=
           Rounded(std::max<int64_t>(info.bytes(), 0));
+    }
+  }
+
+  // What other devices send comes as soon as it is made there, and stays for as
+  // long as anything here needs it: for the whole step, to be safe.
+  void AddArrivals() {
+    std::set<std::pair<OpId, int>> seen;
+    for (size_t i = 0; i < result_.inputs.size(); ++i) {
+      for (size_t k = 0; k < result_.inputs[i].size(); ++k) {
+        const TensorRef& input = result_.inputs[i][k];
+        if (!result_.placement[i].HasInput(k) ||
+            result_.placement[input.op].on_device ||
+            !seen.insert({input.op, input.port}).second) {
+          continue;
+        }
+        const std::vector<TensorInfo>& infos = Infos(input.op);
+        if (input.port >= static_cast<int>(infos.size())) continue;
+        const int64_t bytes = infos[input.port].bytes();
+        result_.memory.resident_bytes += Rounded(std::max<int64_t>(bytes, 0));
+      }
     }
   }
 
@@ -254,9 +281,10 @@ class Importer {
       if (buffer != kNone) reader.reads.push_back(buffer);
     }
     SortUnique(&reader.reads);
-    reader.seconds = IsResidentSource(Node(op))
-                         ? 0
-                         : EstimateSeconds(Node(op), InputInfos(op), Infos(op));
+    reader.seconds =
+        IsResidentSource(Node(op)) || !result_.placement[op].on_device
+            ? 0
+            : EstimateSeconds(Node(op), InputInfos(op), Infos(op));
     if (options_.profile != nullptr) {
       const auto found = options_.profile->workspace_bytes.find(reader.name);
       if (found != options_.profile->workspace_bytes.end() &&
@@ -357,6 +385,14 @@ class Importer {
 };
 
 }  // namespace
+
+std::string ImportedGraph::DeviceOf(const GraphDef& graph) const {
+  for (size_t op = 0; op < node_index.size(); ++op) {
+    const std::string& device = graph.node(node_index[op]).device();
+    if (placement[op].on_device && !device.empty()) return device;
+  }
+  return "";
+}
 
 absl::StatusOr<ImportedGraph> ImportGraph(const GraphDef& graph,
                                           const TensorInfos& infos,

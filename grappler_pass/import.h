@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "grappler_pass/placement.h"
 #include "grappler_pass/planner/graph.h"
 #include "grappler_pass/step_profile.h"
 #include "grappler_pass/tensor_shapes.h"
@@ -29,6 +30,7 @@ struct ImportedGraph {
   std::vector<std::vector<TensorRef>> inputs;  // Data inputs, in order.
   std::vector<std::vector<BufferId>> output_buffer;  // Per op and port; kNone:
                                                      // resident or tiny.
+  std::vector<NodePlacement> placement;              // Of each op.
   // Per op and port: the data input whose memory it shares; -1: none.
   std::vector<std::vector<int>> aliased_input;
   std::vector<tensorflow::DataType> dtypes;  // Element type of each buffer.
@@ -37,12 +39,17 @@ struct ImportedGraph {
   OpId before_writes = kNone;
   std::string unsupported;  // Why nothing may be planned; empty: it may.
 
+  // The planned device's name as the graph's nodes have it.
+  std::string DeviceOf(const tensorflow::GraphDef& graph) const;
+
   BufferId BufferOf(const TensorRef& tensor) const {
     return output_buffer[tensor.op][tensor.port];
   }
 };
 
 struct ImportOptions {
+  // Whose memory is planned; tensors elsewhere have no buffers.
+  std::string device = "CPU:0";
   // In use before the step begins.
   int64_t resident_bytes = 0;
   // Measured workspaces and sizes; nullptr: none yet.

@@ -2,10 +2,10 @@
 #include "grappler_pass/keep_random_state.h"
 
 #include "absl/container/flat_hash_set.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "cc/ops/names.h"
+#include "grappler_pass/placement.h"
 #include "tensorflow/core/framework/attr_value.pb.h"
 #include "tensorflow/core/framework/node_def_util.h"
 #include "tensorflow/core/framework/op.h"
@@ -29,11 +29,6 @@ bool IsSeededRandom(const NodeDef& node) {
       "RandomGamma",     "RandomPoissonV2",  "ParameterizedTruncatedNormal"};
   return kOps->contains(node.op()) &&
          (IntAttr(node, "seed") != 0 || IntAttr(node, "seed2") != 0);
-}
-
-bool IsOnCpu(const NodeDef& node) {
-  return node.device().empty() ||
-         absl::StrContainsIgnoreCase(node.device(), "CPU");
 }
 
 // Leaves `node` as it is where its types cannot be told.

@@ -16,27 +16,28 @@ namespace {
 using tensorflow::GraphDef;
 using tensorflow::NodeDef;
 
-// All ops of a planned graph are on one device.
-std::string DeviceOf(const GraphDef& graph) {
+// Where the first of `inputs` is made; "" where there is none.
+std::string DeviceOfInputs(const GraphDef& graph,
+                           const std::vector<StepInput>& inputs) {
   for (const NodeDef& node : graph.node()) {
-    if (!node.device().empty()) return node.device();
+    if (!inputs.empty() && node.name() == inputs[0].node) return node.device();
   }
   return "";
 }
 
 }  // namespace
 
-std::string AddObserveNode(GraphDef* graph,
+std::string AddObserveNode(GraphDef* graph, const std::string& device,
                            const std::vector<StepInput>& inputs,
                            int64_t observer, const char* phase, int number) {
-  const std::string device = DeviceOf(*graph);
+  const std::string of_inputs = DeviceOfInputs(*graph, inputs);
   NodeDef* const node = graph->add_node();
   // A tf.compat.v1.Session keeps stateful kernels by node name: a later plan's
   // node must not find this one's kernel.
   node->set_name(absl::StrCat(kNodePrefix, "observe_", phase, "_", observer));
   if (number > 0) node->set_name(absl::StrCat(node->name(), "_", number));
   node->set_op(kObserveOp);
-  node->set_device(device);
+  node->set_device(of_inputs.empty() ? device : of_inputs);
   auto& attr = *node->mutable_attr();
   attr[kObserverAttr].set_i(observer);
   attr[kPhaseAttr].set_s(phase);

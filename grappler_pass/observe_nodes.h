@@ -14,8 +14,10 @@
 namespace sn_tf {
 
 // Appends an SnObserve node of the given phase (cc/ops/names.h) that sees
-// `inputs`; returns its name. `number` tells those of one phase apart.
+// `inputs`, on their device so that nothing is copied for it, or else on
+// `device`; returns its name. `number` tells those of one phase apart.
 std::string AddObserveNode(tensorflow::GraphDef* graph,
+                           const std::string& device,
                            const std::vector<StepInput>& inputs,
                            int64_t observer, const char* phase, int number = 0);
 

@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "cc/allocator/arena_allocator.h"
+#include "cc/allocator/arenas.h"
 #include "cc/ops/names.h"
 #include "cc/ops/observer.h"
 #include "grappler_pass/graph_record.h"
@@ -100,6 +101,11 @@ class SuperNeuronsPass : public tensorflow::grappler::CustomGraphOptimizer {
  private:
   absl::Status Rewrite(const GrapplerItem& item, GraphDef* optimized) {
     const auto begin = std::chrono::steady_clock::now();
+    const ArenaAllocator* const arena = FindArena(options_.device);
+    if (arena == nullptr) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("no arena manages device ", options_.device));
+    }
     session_ = FindSession(options_.session);
     GraphDef split_graph = item.graph;
     SplitSums(&split_graph);
@@ -110,7 +116,7 @@ class SuperNeuronsPass : public tensorflow::grappler::CustomGraphOptimizer {
             ? session_->Record(item.id, FingerprintOf(split.graph))
             : std::make_shared<GraphRecord>(item.id);
     GraphKnowledge knowledge = record->Knowledge();
-    knowledge.in_use_bytes = CpuArena()->stats().arena.in_use_bytes;
+    knowledge.in_use_bytes = arena->stats().arena.in_use_bytes;
     PlannerOptions options = options_;
     if (options.batch_size == 0 && session_ != nullptr) {
       options.batch_size = session_->seen_batch_size();
@@ -146,7 +152,8 @@ class SuperNeuronsPass : public tensorflow::grappler::CustomGraphOptimizer {
                     int64_t observer, GraphDef* optimized) {
     *optimized = graph;
     const std::string observe =
-        AddObserveNode(optimized, planned.inputs, observer, kPhaseBegin);
+        AddObserveNode(optimized, planned.imported.DeviceOf(graph),
+                       planned.inputs, observer, kPhaseBegin);
     HoldBack(optimized, FeedsInputs(graph, planned.inputs), observe);
   }
 

@@ -60,8 +60,10 @@ StepInputDims Assumed(const std::vector<StepInput>& inputs) {
 }
 
 ImportOptions ImportOptionsOf(const GrapplerItem& item,
+                              const std::string& device,
                               const GraphKnowledge& knowledge) {
   ImportOptions options;
+  options.device = device;
   options.fetches = item.fetch;
   options.resident_bytes = knowledge.in_use_bytes;
   if (knowledge.profile.has_value()) {
@@ -179,8 +181,8 @@ absl::Status Import(const GrapplerItem& item, const PlannerOptions& options,
     infos = InferShapes(item, planned->inputs, dims);
     if (!infos.ok()) return infos.status();
   }
-  absl::StatusOr<ImportedGraph> imported =
-      ImportGraph(item.graph, *infos, ImportOptionsOf(item, knowledge));
+  absl::StatusOr<ImportedGraph> imported = ImportGraph(
+      item.graph, *infos, ImportOptionsOf(item, options.device, knowledge));
   if (!imported.ok()) return imported.status();
   planned->imported = *std::move(imported);
   if (!planned->imported.unsupported.empty()) return absl::OkStatus();

@@ -51,8 +51,9 @@ class Rewriter {
         home_(imported.memory.ops.size()) {
     if (observers.begin == 0) return;
     unordered_ = FeedsInputs(graph, inputs);
+    device_ = imported.DeviceOf(graph);
     const std::string begin =
-        AddObserveNode(&result_, inputs, observers.begin, kPhaseBegin);
+        AddObserveNode(&result_, device_, inputs, observers.begin, kPhaseBegin);
     GuardStateWrites(&result_, unordered_, begin);
     frontier_.push_back(begin);
     writes_observer_ = observers.writes;
@@ -81,7 +82,7 @@ class Rewriter {
       }
     }
     if (end_observer_ != 0) {
-      AddObserveNode(&result_, {}, end_observer_, kPhaseEnd);
+      AddObserveNode(&result_, device_, {}, end_observer_, kPhaseEnd);
       Follow(result_.mutable_node(result_.node_size() - 1));
     }
     return std::move(result_);
@@ -120,8 +121,8 @@ class Rewriter {
   }
 
   bool IsOrdered(OpId op) {
-    return memory_.TouchesMemory(op) && !IsResult(*NodeOf(op)) &&
-           !IsUnordered(op);
+    return memory_.TouchesMemory(op) && imported_.placement[op].on_device &&
+           !IsResult(*NodeOf(op)) && !IsUnordered(op);
   }
 
   void RunOp(OpId op) {
@@ -152,8 +153,8 @@ class Rewriter {
   void GateWrite(NodeDef* write) {
     if (writes_observer_ == 0) return;
     if (gate_.empty()) {
-      gate_ = AddObserveNode(&result_, {}, writes_observer_, kPhaseWrites,
-                             gates_++);
+      gate_ = AddObserveNode(&result_, device_, {}, writes_observer_,
+                             kPhaseWrites, gates_++);
       Follow(result_.mutable_node(result_.node_size() - 1));
     }
     const std::string control = "^" + gate_;
@@ -167,8 +168,8 @@ class Rewriter {
   // consent.
   void ObserveWrites() {
     if (writes_observer_ == 0) return;
-    gate_ =
-        AddObserveNode(&result_, {}, writes_observer_, kPhaseWrites, gates_++);
+    gate_ = AddObserveNode(&result_, device_, {}, writes_observer_,
+                           kPhaseWrites, gates_++);
     Follow(result_.mutable_node(result_.node_size() - 1));
     frontier_ = {gate_};
     GuardStateWrites(&result_, unordered_, gate_);
@@ -295,6 +296,7 @@ class Rewriter {
   const MemoryGraph& memory_;
   const MemoryPlan& plan_;
   GraphDef result_;
+  std::string device_;
   std::vector<bool> unordered_;  // By node: runs before the observation.
   int64_t writes_observer_ = 0;
   std::string gate_;  // Of the writes that follow; empty: the next makes one.

@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "cc/ops/names.h"
 #include "grappler_pass/op_traits.h"
+#include "grappler_pass/placement.h"
 #include "grappler_pass/tensor_shapes.h"
 #include "tensorflow/core/framework/attr_value.pb.h"
 #include "tensorflow/core/framework/node_def_util.h"
@@ -69,7 +70,7 @@ std::optional<Tensor> OnlyElement(const TensorProto& proto) {
 
 void SplatConstants(tensorflow::GraphDef* graph) {
   for (NodeDef& node : *graph->mutable_node()) {
-    if (node.op() != "Const") continue;
+    if (node.op() != "Const" || !IsOnCpu(node)) continue;
     const auto value = node.attr().find("value");
     if (value == node.attr().end()) continue;
     const TensorProto& proto = value->second.tensor();
@@ -147,8 +148,8 @@ absl::Status UnfoldConstants(GrapplerItem* item) {
   const absl::StatusOr<TensorInfos> infos = InferShapes(*item, {}, {});
   if (!infos.ok()) return infos.status();
   for (size_t i = 0; i < foldable.size(); ++i) {
-    if (!foldable[i]) continue;
     NodeDef* const node = item->graph.mutable_node(static_cast<int>(i));
+    if (!foldable[i] || !IsOnCpu(*node)) continue;
     const auto outputs = infos->find(node->name());
     if (outputs == infos->end() || !IsLarge(outputs->second)) continue;
     DataType dtype;

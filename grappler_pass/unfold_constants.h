@@ -15,6 +15,8 @@ namespace sn_tf {
 // Constants whose elements are all the same become an SnSplat; ops that compute
 // something large from constants alone, which the runtime would fold once the
 // passes are done, get an SnHold before an input.
+//
+// Only of CPUs: the two have no kernels elsewhere.
 absl::Status UnfoldConstants(tensorflow::grappler::GrapplerItem* item);
 
 }  // namespace sn_tf

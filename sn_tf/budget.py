@@ -32,7 +32,9 @@ _EXPECTED_SIZE = (
 )
 
 
-def parse_budget(budget: Budget, *, in_use_bytes: int = 0) -> int:
+def parse_budget(
+    budget: Budget, *, in_use_bytes: int = 0, memory_bytes: int = 0
+) -> int:
     """Converts a budget as written by a caller into bytes.
 
     Args:
@@ -42,6 +44,9 @@ def parse_budget(budget: Budget, *, in_use_bytes: int = 0) -> int:
             smaller), or `"auto"`: what is in use plus what is available now.
         in_use_bytes: What the device's arena has in use; only `"auto"` needs
             it. Defaults to 0.
+        memory_bytes: Size of the memory of a device that has its own; it then
+            stands for the machine's, and for what is available. Defaults to
+            0: the device uses the machine's.
 
     Returns:
         The budget in bytes.
@@ -49,7 +54,7 @@ def parse_budget(budget: Budget, *, in_use_bytes: int = 0) -> int:
     Raises:
         ValueError: If `budget` is none of those or not positive.
     """
-    size = _relative_size(budget, in_use_bytes)
+    size = _relative_size(budget, in_use_bytes, memory_bytes)
     if size is None:
         size = _absolute_size(budget)
     if size is None or not 0 < size < _TOO_MANY_BYTES:
@@ -57,8 +62,14 @@ def parse_budget(budget: Budget, *, in_use_bytes: int = 0) -> int:
             f"Invalid value for argument `budget`. Received: budget={budget!r}."
             f" {_EXPECTED_SIZE}, '60%' (of this machine's memory), or 'auto'."
         )
-    memory = memory_limit_bytes()
-    if size > memory:
+    memory = memory_bytes or memory_limit_bytes()
+    if size > memory and memory_bytes:
+        warnings.warn(
+            f"sn_tf: the budget of {size} bytes is above the {memory} bytes "
+            "that the device has.",
+            stacklevel=2,
+        )
+    elif size > memory:
         warnings.warn(
             f"sn_tf: the budget of {size} bytes is above the {memory} bytes "
             "of memory that this process may use, so the system may end the "
@@ -112,17 +123,20 @@ def format_bytes(size: float) -> str:
     return f"{size:.0f} B"
 
 
-def _relative_size(size: Budget, in_use_bytes: int) -> int | None:
+def _relative_size(
+    size: Budget, in_use_bytes: int, memory_bytes: int
+) -> int | None:
     """Bytes of "auto" and percentages; None for anything else."""
     if not isinstance(size, str):
         return None
     text = size.strip()
     if text.lower() == "auto":
-        return in_use_bytes + available_bytes()
+        return memory_bytes or in_use_bytes + available_bytes()
     match = _NUMBER_AND_UNIT.fullmatch(text)
     if match is None or match[2] != "%":
         return None
-    return int(memory_limit_bytes() * float(match[1]) / 100)
+    whole = memory_bytes or memory_limit_bytes()
+    return int(whole * float(match[1]) / 100)
 
 
 def _absolute_size(size: Budget) -> int | None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import operator
 import os
 from collections.abc import Callable, Mapping
@@ -75,22 +76,38 @@ def make_options(arguments: Mapping[str, Any]) -> Options:
     Raises:
         ValueError: If an argument is unknown or its value is not accepted.
     """
-    unknown = [name for name in arguments if name not in _ARGUMENTS]
+    accepted = ("budget", *_CHECKS)
+    unknown = [name for name in arguments if name not in accepted]
     if unknown:
         raise ValueError(
             f"Unknown option `{unknown[0]}`. Received: {unknown[0]}="
             f"{arguments[unknown[0]]!r}. Expected one of: "
-            f"{', '.join(_ARGUMENTS)}."
+            f"{', '.join(accepted)}."
         )
-    values = {name: _checked(name, arguments.get(name)) for name in _ARGUMENTS}
-    options = Options(budget_bytes=values.pop("budget"), **values)
+    values = {
+        name: _checked(name, arguments.get(name), check)
+        for name, check in _CHECKS.items()
+    }
+    device = _library.library().stats(values["device"])
+    budget = _checked(
+        "budget",
+        arguments.get("budget"),
+        functools.partial(_check_budget, device),
+    )
+    options = Options(budget_bytes=budget, **values)
+    if "link" in device:
+        # An unlimited link is as fast as what the machine's memory can do.
+        bandwidth = device["link"]["bandwidth_bytes_per_s"]
+        options = dataclasses.replace(
+            options,
+            link_bandwidth_bytes_per_s=int(bandwidth) or 10**12,
+        )
     _library.library().check_options(options.to_parameters())
     return options
 
 
-def _checked(name: str, argument: object) -> Any:
+def _checked(name: str, argument: object, check: Callable[[Any], Any]) -> Any:
     """The argument, else the environment's value, else the default; checked."""
-    check = _ARGUMENTS[name]
     if argument is not None:
         return check(argument)
     variable = f"SN_TF_{name.upper()}"
@@ -120,11 +137,11 @@ def _invalid(name: str, received: object, expected: str) -> ValueError:
     )
 
 
-def _check_budget(value: Any) -> int:
+def _check_budget(device: Mapping[str, Any], value: Any) -> int:
     return parse_budget(
         "auto" if value is None else value,
-        # The arena of any device that is accepted.
-        in_use_bytes=_library.library().stats("CPU:0")["in_use_bytes"],
+        in_use_bytes=device["in_use_bytes"],
+        memory_bytes=device.get("memory_bytes", 0),
     )
 
 
@@ -152,12 +169,16 @@ def _check_batch_size(value: object) -> int:
 def _check_device(value: object) -> str:
     if value is None:
         return "CPU:0"
-    expected = "'CPU:0'"
+    expected = "'CPU:0', or a simulated device such as 'SIM:0'"
     if not isinstance(value, str):
         raise _invalid("device", value, expected)
     name = value.upper().removeprefix("/").removeprefix("DEVICE:")
     if name in ("CPU", "CPU:0"):
         return "CPU:0"
+    if name == "SIM":
+        name = "SIM:0"
+    if name.startswith("SIM:") and _is_managed(name):
+        return name
     devices = _library.physical_devices()
     if name not in devices:
         raise _invalid(
@@ -171,6 +192,14 @@ def _check_device(value: object) -> str:
         value,
         f"{expected}: the memory of {value} is not managed by this version",
     )
+
+
+def _is_managed(device: str) -> bool:
+    try:
+        _library.library().stats(device)
+    except ValueError:
+        return False
+    return True
 
 
 def _check_swap_dir(value: object) -> str:
@@ -199,10 +228,9 @@ def _check_report_dir(value: object) -> str:
     return str(path)
 
 
-# What callers may pass, in the order of the documentation: how each is
-# checked and completed. None stands for "not given".
-_ARGUMENTS: dict[str, Callable[[Any], Any]] = {
-    "budget": _check_budget,
+# What callers may pass beside the budget, in the order of the documentation:
+# how each is checked and completed. None stands for "not given".
+_CHECKS: dict[str, Callable[[Any], Any]] = {
     "policy": lambda value: _check_choice("policy", value, _POLICIES),
     "tiers": lambda value: _check_choice("tiers", value, _TIERS),
     "swap_dir": _check_swap_dir,

@@ -25,6 +25,8 @@ class LinkStats:
         to_host_bytes: Copied from the device to host memory.
         to_host_seconds: Time in which that direction was busy.
         elapsed_seconds: Age of the device.
+        bandwidth_bytes_per_s: Of pinned memory, in each direction, as
+            modelled; 0 where it is unlimited.
     """
 
     name: str
@@ -33,6 +35,7 @@ class LinkStats:
     to_host_bytes: int
     to_host_seconds: float
     elapsed_seconds: float
+    bandwidth_bytes_per_s: float
 
     @property
     def to_device_busy_share(self) -> float:
@@ -46,12 +49,19 @@ class LinkStats:
 
     def since(self, earlier: LinkStats) -> LinkStats:
         """What came after `earlier`, which the same device gave."""
-        return LinkStats(
-            self.name,
-            *(
-                getattr(self, field.name) - getattr(earlier, field.name)
-                for field in dataclasses.fields(self)[1:]
-            ),
+        grown = (
+            "to_device_bytes",
+            "to_device_seconds",
+            "to_host_bytes",
+            "to_host_seconds",
+            "elapsed_seconds",
+        )
+        return dataclasses.replace(
+            self,
+            **{
+                name: getattr(self, name) - getattr(earlier, name)
+                for name in grown
+            },
         )
 
 
@@ -74,6 +84,8 @@ class MemoryStats:
         host_tier_in_use_bytes: Stored on the host tier now.
         evictions: Buffers moved out under memory pressure.
         stall_seconds: Time that allocations waited for copies.
+        memory_bytes: Size of the device's memory; 0 where that is no fixed
+            range.
         link: All copies over the link of a simulated device, which include
             inputs and results; None for other devices.
     """
@@ -91,6 +103,7 @@ class MemoryStats:
     host_tier_in_use_bytes: int
     evictions: int
     stall_seconds: float
+    memory_bytes: int = 0
     link: LinkStats | None = None
 
 

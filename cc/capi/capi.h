@@ -33,8 +33,9 @@ SN_TF_EXPORT int SnTfInstallAllocator();
 // JSON object: in_use_bytes peak_bytes resident_bytes budget_bytes (0: none)
 // high_water_bytes largest_free_bytes allocations fragmentation
 // swapped_out_bytes swapped_in_bytes host_tier_in_use_bytes evictions
-// stall_seconds link (of a simulated device only: name to_device_bytes
-// to_device_seconds to_host_bytes to_host_seconds elapsed_seconds).
+// stall_seconds; and of a simulated device memory_bytes, link (name
+// to_device_bytes to_device_seconds to_host_bytes to_host_seconds
+// elapsed_seconds bandwidth_bytes_per_s (0: unlimited)).
 // resident_bytes is what was in use when the last observed step began
 // (in_use_bytes when none has). nullptr for an unknown device.
 SN_TF_EXPORT char* SnTfStats(const char* device);

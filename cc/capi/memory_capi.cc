@@ -64,7 +64,10 @@ std::string NameOfType(int32_t dtype) {
   return tensorflow::DataTypeString(static_cast<tensorflow::DataType>(dtype));
 }
 
-void WriteLink(const PacedLink& link, JsonWriter* json) {
+void WriteSim(const SimUnit& sim, JsonWriter* json) {
+  const PacedLink& link = sim.link;
+  json->Key("memory_bytes").Int(sim.memory.range_bytes());
+  json->Key("link");
   const TransferQueueStats in = link.to_device.stats();
   const TransferQueueStats out = link.to_host.stats();
   json->BeginObject();
@@ -74,11 +77,12 @@ void WriteLink(const PacedLink& link, JsonWriter* json) {
   json->Key("to_host_bytes").Int(out.bytes);
   json->Key("to_host_seconds").Double(out.seconds);
   json->Key("elapsed_seconds").Double(link.AgeSeconds());
+  json->Key("bandwidth_bytes_per_s").Double(link.model.pinned_bytes_per_s);
   json->EndObject();
 }
 
 std::string StatsJson(const ArenaAllocatorStats& memory,
-                      const TransferStats& transfers, const PacedLink* link) {
+                      const TransferStats& transfers, const SimUnit* sim) {
   JsonWriter json;
   json.BeginObject();
   json.Key("in_use_bytes").Int(memory.arena.in_use_bytes);
@@ -94,10 +98,7 @@ std::string StatsJson(const ArenaAllocatorStats& memory,
   json.Key("host_tier_in_use_bytes").Int(transfers.host_in_use_bytes);
   json.Key("evictions").Int(transfers.evictions);
   json.Key("stall_seconds").Double(transfers.stall_seconds);
-  if (link != nullptr) {
-    json.Key("link");
-    WriteLink(*link, &json);
-  }
+  if (sim != nullptr) WriteSim(*sim, &json);
   json.EndObject();
   return json.text();
 }
@@ -138,17 +139,14 @@ char* SnTfStats(const char* device) {
   if (arena == nullptr) return nullptr;
   if (arena == sn_tf::CpuArena()) {
     return sn_tf::CopyToC(sn_tf::StatsJson(
-        arena->stats(), sn_tf::CpuTransferStats(), /*link=*/nullptr));
+        arena->stats(), sn_tf::CpuTransferStats(), /*sim=*/nullptr));
   }
   sn_tf::TransferStats transfers = sn_tf::DeviceTransferStats(device);
   const sn_tf::SimUnit* const sim = sn_tf::FindSimUnit(device);
-  if (sim == nullptr) {
-    return sn_tf::CopyToC(
-        sn_tf::StatsJson(arena->stats(), transfers, /*link=*/nullptr));
+  if (sim != nullptr) {
+    transfers.stall_seconds = sim->link.to_host.stats().wait_seconds;
   }
-  transfers.stall_seconds = sim->link.to_host.stats().wait_seconds;
-  return sn_tf::CopyToC(
-      sn_tf::StatsJson(arena->stats(), transfers, &sim->link));
+  return sn_tf::CopyToC(sn_tf::StatsJson(arena->stats(), transfers, sim));
 }
 
 void SnTfResetPeak(const char* device) {

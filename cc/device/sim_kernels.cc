@@ -88,15 +88,19 @@ OpKernel* CreateSimKernel(OpKernelConstruction* context) {
 std::string RegisterSimKernels() {
   const tensorflow::KernelList kernels = tensorflow::GetAllRegisteredKernels();
   std::set<std::string> on_cpu;
+  std::set<std::string> known;  // Those of our own ops.
   for (const KernelDef& kernel : kernels.kernel()) {
     if (kernel.device_type() == tensorflow::DEVICE_CPU) {
       on_cpu.insert(kernel.op());
     }
+    if (kernel.device_type() == kSimDeviceType) known.insert(kernel.op());
   }
   int registered = 0;
   for (const KernelDef& kernel : kernels.kernel()) {
     if (kernel.device_type() != tensorflow::DEVICE_GPU) continue;
-    if (on_cpu.count(kernel.op()) == 0) continue;
+    if (on_cpu.count(kernel.op()) == 0 || known.count(kernel.op()) > 0) {
+      continue;
+    }
     auto* const own = new KernelDef(kernel);  // The registry takes it.
     own->set_device_type(kSimDeviceType);
     tensorflow::kernel_factory::OpKernelRegistrar(own, "SimKernel",

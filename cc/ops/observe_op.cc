@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "cc/allocator/arena_allocator.h"
 #include "cc/ops/names.h"
 #include "cc/ops/observer.h"
 #include "tensorflow/core/framework/common_shape_fns.h"
@@ -36,7 +35,6 @@ class ObserveOp : public OpKernel {
   }
 
   void Compute(OpKernelContext* context) override {
-    if (phase_ == kPhaseBegin) CpuArena()->MarkStepBegin();
     const std::shared_ptr<StepObserver> observer = FindObserver(number_);
     if (observer == nullptr) return;
     if (phase_ == kPhaseEnd) {
@@ -64,10 +62,10 @@ class ObserveOp : public OpKernel {
 
 REGISTER_KERNEL_BUILDER(Name(kObserveOp).Device(tensorflow::DEVICE_CPU),
                         ObserveOp);
-// Only shapes are looked at, and those are on the host.
-REGISTER_KERNEL_BUILDER(
-    Name(kObserveOp).Device(tensorflow::DEVICE_GPU).HostMemory("inputs"),
-    ObserveOp);
+// Only shapes are looked at: inputs stay in the device's memory.
+REGISTER_KERNEL_BUILDER(Name(kObserveOp).Device(tensorflow::DEVICE_GPU),
+                        ObserveOp);
+REGISTER_KERNEL_BUILDER(Name(kObserveOp).Device(kSimDeviceType), ObserveOp);
 
 }  // namespace
 }  // namespace sn_tf

@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "cc/allocator/arena_allocator.h"
 #include "cc/ops/names.h"
 #include "cc/ops/observer.h"
 #include "tensorflow/core/framework/node_def_builder.h"
@@ -102,15 +101,8 @@ TEST_P(ObserveOpTest, AGraphMayOutliveItsObserver) {
   EXPECT_TRUE(recorder_->begun.empty());
 }
 
-TEST_P(ObserveOpTest, TheBeginningOfAStepMarksWhatIsResident) {
-  const int64_t before = CpuArena()->stats().arena.in_use_bytes;
-  void* const block = CpuArena()->AllocateRaw(64, 4096);
-  EXPECT_TRUE(Observe(number_, kPhaseBegin, {}).ok());
-  CpuArena()->DeallocateRaw(block);
-  EXPECT_EQ(CpuArena()->stats().resident_bytes, before + 4096);
-}
-
-INSTANTIATE_TEST_SUITE_P(Devices, ObserveOpTest, testing::Values("CPU", "GPU"),
+INSTANTIATE_TEST_SUITE_P(Devices, ObserveOpTest,
+                         testing::Values("CPU", "GPU", "SIM"),
                          [](const auto& info) { return info.param; });
 
 TEST(ObserveOpDefTest, IsStateful) {

@@ -250,3 +250,90 @@ def test_an_op_without_a_kernel(results: Callable[[str], Any]) -> None:
         """)
     )
     assert "kernel" in message and "NcclAllReduce" in message
+
+
+_PLAN = (
+    _START
+    + """
+def train(device, scope, steps=4):
+    keras.utils.set_random_seed(1)
+    layers = keras.layers
+    x = np.random.rand(32, 32, 32, 3).astype("float32")
+    y = np.random.rand(32, 10).astype("float32")
+    copied = []
+    with tf.device(f"/device:{device}"), scope:
+        model = keras.Sequential([layers.Input((32, 32, 3))])
+        for filters in (32, 32, 64, 64):
+            model.add(layers.Conv2D(filters, 3, padding="same"))
+            model.add(layers.BatchNormalization())
+            model.add(layers.ReLU())
+        model.add(layers.GlobalAveragePooling2D())
+        model.add(layers.Dense(10))
+        model.compile(
+            keras.optimizers.Adam(0.01), "mse", jit_compile=False
+        )
+        sn_tf.reset_peak("SIM:0")
+        for _ in range(steps):
+            before = sn_tf.stats("SIM:0").link
+            model.train_on_batch(x, y)
+            link = sn_tf.stats("SIM:0").link.since(before)
+            copied.append([link.to_device_bytes, link.to_host_bytes])
+        peak = sn_tf.stats("SIM:0").peak_bytes
+    weights = [w.numpy().tobytes().hex() for w in model.weights]
+    return weights, copied, x.nbytes + y.nbytes, peak
+
+def order(device):
+    return sn_tf.scope("1GB", policy="liveness", device=device)
+"""
+)
+
+
+def test_planning_there_moves_what_the_plan_says(
+    results: Callable[[str], Any],
+) -> None:
+    found = results(
+        _PLAN
+        + textwrap.dedent("""
+            sn_tf.sim.configure("1GB", link="unlimited")
+            weights, *_ = train("CPU:0", order("CPU:0"))
+            ordered, *_ = train("SIM:0", order("SIM:0"))
+            tight = sn_tf.scope("60MB", device="SIM:0")
+            planned, copied, input_bytes, peak = train("SIM:0", tight)
+            (plan,) = sn_tf.report()
+            print(json.dumps([
+                ordered == weights, planned == weights, copied[2:],
+                input_bytes, plan.swapped_bytes, peak,
+            ]))
+        """)
+    )
+    ordered_alike, planned_alike, copied, input_bytes, swapped, peak = found
+    assert ordered_alike
+    assert planned_alike
+    assert peak <= 60_000_000
+    assert swapped > 0
+    loss_bytes = 4
+    assert copied == [[input_bytes + swapped, loss_bytes + swapped]] * 2
+
+
+def test_training_where_stock_runs_out(results: Callable[[str], Any]) -> None:
+    found = results(
+        _PLAN
+        + textwrap.dedent("""
+            import contextlib
+            sn_tf.sim.configure("80MB", link="unlimited")
+            weights, *_ = train("CPU:0", order("CPU:0"))
+            try:
+                train("SIM:0", contextlib.nullcontext())
+                stock = ""
+            except tf.errors.ResourceExhaustedError as error:
+                stock = error.message
+            import gc; gc.collect()
+            planned, *_ = train(
+                "SIM:0", sn_tf.scope("75%", device="SIM:0")
+            )
+            print(json.dumps([stock, planned == weights]))
+        """)
+    )
+    stock, alike = found
+    assert "device:SIM:0 by allocator SIM_0_bfc" in stock
+    assert alike

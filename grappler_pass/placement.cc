@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "grappler_pass/placement.h"
+
+#include "absl/strings/str_cat.h"
+#include "tensorflow/core/framework/memory_types.h"
+#include "tensorflow/core/framework/op.h"
+#include "tensorflow/core/framework/types.h"
+#include "tensorflow/core/util/device_name_utils.h"
+
+namespace sn_tf {
+namespace {
+
+using tensorflow::DeviceNameUtils;
+using tensorflow::MemoryTypeVector;
+
+std::vector<bool> InDeviceMemory(const MemoryTypeVector& types) {
+  std::vector<bool> in_device;
+  for (const tensorflow::MemoryType type : types) {
+    in_device.push_back(type == tensorflow::DEVICE_MEMORY);
+  }
+  return in_device;
+}
+
+}  // namespace
+
+bool IsOnCpu(const tensorflow::NodeDef& node) {
+  DeviceNameUtils::ParsedName name;
+  return !DeviceNameUtils::ParseFullOrLocalName(node.device(), &name) ||
+         !name.has_type || name.type == tensorflow::DEVICE_CPU;
+}
+
+NodePlacement PlacementOf(const tensorflow::NodeDef& node,
+                          const std::string& device) {
+  NodePlacement placement;
+  DeviceNameUtils::ParsedName name;
+  if (node.device().empty() ||
+      !DeviceNameUtils::ParseFullOrLocalName(node.device(), &name) ||
+      !name.has_type) {
+    return placement;
+  }
+  // All CPU devices of a process share one arena.
+  const int id = name.has_id && name.type != tensorflow::DEVICE_CPU ? name.id
+                                                                    : 0;
+  placement.on_device = device == absl::StrCat(name.type, ":", id);
+  if (!placement.on_device || name.type == tensorflow::DEVICE_CPU) {
+    return placement;
+  }
+  MemoryTypeVector inputs;
+  MemoryTypeVector outputs;
+  // Where no kernel is known, everything is taken to be on the device.
+  if (tensorflow::MemoryTypesForNode(tensorflow::OpRegistry::Global(),
+                                     tensorflow::DeviceType(name.type), node,
+                                     &inputs, &outputs)
+          .ok()) {
+    placement.inputs = InDeviceMemory(inputs);
+    placement.outputs = InDeviceMemory(outputs);
+  }
+  return placement;
+}
+
+}  // namespace sn_tf
