@@ -31,7 +31,17 @@ def make_parser(prog, description):
     group.add_argument("--policy", help="planning policy, in mode sn (auto)")
     group.add_argument("--tiers", help="memory tiers, in mode sn (auto)")
     group.add_argument(
-        "--device", choices=("cpu",), default="cpu", help="(%(default)s)"
+        "--device", choices=("cpu", "sim"), default="cpu", help="(%(default)s)"
+    )
+    group.add_argument(
+        "--memory",
+        default="8GB",
+        help="memory of the simulated device (%(default)s)",
+    )
+    group.add_argument(
+        "--link",
+        default="unlimited",
+        help="link of the simulated device: see sn_tf.sim (%(default)s)",
     )
     group.add_argument(
         "--steps",

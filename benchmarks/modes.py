@@ -13,25 +13,24 @@ import keras
 import tensorflow as tf
 
 import sn_tf
+from benchmarks import devices
 from sn_tf import _library
 from sn_tf.budget import parse_budget
 
-ARENA = "CPU:0"
-
 
 @contextlib.contextmanager
-def limited(budget):
-    """Limits the arena to `budget` without planning anything."""
+def limited(budget, device="CPU:0"):
+    """Limits the device's arena to `budget` without planning anything."""
     library = _library.library()
-    library.set_budget(ARENA, parse_budget(budget))
+    library.set_budget(device, parse_budget(budget))
     try:
         yield
     finally:
-        library.set_budget(ARENA, 0)
+        library.set_budget(device, 0)
 
 
 @contextlib.contextmanager
-def _refusals_raise():
+def _refusals_raise(device):
     """Raises where an op inside was refused memory.
 
     TensorFlow does so itself, but for its oneDNN kernels, which go on without
@@ -41,11 +40,11 @@ def _refusals_raise():
         tf.errors.ResourceExhaustedError: With the op, and what was refused.
     """
     library = _library.library()
-    library.open_sink(ARENA)
+    library.open_sink(device)
     try:
         yield
     finally:
-        refusal = library.close_sink(ARENA)
+        refusal = library.close_sink(device)
     if refusal is not None:
         who = refusal["op"] or "the input pipeline"
         raise tf.errors.ResourceExhaustedError(
@@ -60,15 +59,19 @@ def _refusals_raise():
 def step_context(options):
     """Context manager for each single step."""
     if options.mode == "stock-limited":
-        return _refusals_raise()
+        return _refusals_raise(devices.name_of(options))
     return contextlib.nullcontext()
 
 
 class _RefusalsRaise(keras.callbacks.Callback):
     """`_refusals_raise` around each step of `fit`."""
 
+    def __init__(self, device):
+        super().__init__()
+        self._device = device
+
     def on_train_batch_begin(self, batch, logs=None):
-        self._context = _refusals_raise()
+        self._context = _refusals_raise(self._device)
         self._context.__enter__()
 
     def on_train_batch_end(self, batch, logs=None):
@@ -79,8 +82,13 @@ def _planning(options):
     """Arguments of sn_tf's scope and callback in the planned modes."""
     if options.mode == "order":
         # All of the memory there is: the largest budget without a warning.
-        return {"budget": "100%", "policy": "liveness"}
+        return {
+            "budget": "100%",
+            "policy": "liveness",
+            "device": devices.name_of(options),
+        }
     return {
+        "device": devices.name_of(options),
         "budget": options.budget,
         "policy": options.policy,
         "tiers": options.tiers,
@@ -92,7 +100,7 @@ def context(options):
     if options.mode == "stock":
         return contextlib.nullcontext()
     if options.mode == "stock-limited":
-        return limited(options.budget)
+        return limited(options.budget, devices.name_of(options))
     return sn_tf.scope(**_planning(options))
 
 
@@ -101,12 +109,12 @@ def callbacks(options):
     if options.mode == "stock":
         return []
     if options.mode == "stock-limited":
-        return [_RefusalsRaise()]
+        return [_RefusalsRaise(devices.name_of(options))]
     return [sn_tf.MemoryBudget(**_planning(options))]
 
 
 def fit_context(options):
     """What `callbacks` leaves to be done around `fit`."""
     if options.mode == "stock-limited":
-        return limited(options.budget)
+        return limited(options.budget, devices.name_of(options))
     return contextlib.nullcontext()

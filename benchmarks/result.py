@@ -30,6 +30,7 @@ def describe(options):
         else None,
         "tiers": options.tiers or "auto" if options.mode == "sn" else None,
         "budget_bytes": parse_budget(options.budget) if options.budget else 0,
+        "device": options.device,
         "fit": options.fit,
         "seed": options.seed,
         "cpus": os.cpu_count(),
@@ -71,11 +72,14 @@ def measured(model, training, before, after):
     steps = len(training.step_seconds)
     counted = training.step_seconds[WARM_UP_STEPS:]
     swapped = after.swapped_out_bytes - before.swapped_out_bytes
+    link = after.link.since(before.link) if after.link else None
     return planned() | {
         "step_time_s": statistics.median(counted or training.step_seconds),
         "step_times_s": training.step_seconds,
         "peak_bytes": after.peak_bytes,
         "resident_bytes": plan.resident_bytes if plan else after.in_use_bytes,
+        "to_device_bytes": link.to_device_bytes if link else None,
+        "to_host_bytes": link.to_host_bytes if link else None,
         "loss": training.losses,
         "val_loss": training.validation_losses,
         "weights_sha256": workload.weights_sha256(model),

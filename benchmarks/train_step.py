@@ -24,18 +24,21 @@ INFEASIBLE = 4
 def _train(options):
     """Returns (model, Training, statistics before, statistics after)."""
     import sn_tf
-    from benchmarks import WARM_UP_STEPS, loops, modes, workload
+    from benchmarks import WARM_UP_STEPS, devices, loops, modes, workload
 
+    device = devices.name_of(options)
     if options.fit:
-        model = workload.make_model(options)
-        sn_tf.reset_peak()
-        before = sn_tf.stats()
-        return model, loops.fit(model, options), before, sn_tf.stats()
-    with modes.context(options):
+        with devices.scope(options):
+            model = workload.make_model(options)
+            sn_tf.reset_peak(device)
+            before = sn_tf.stats(device)
+            training = loops.fit(model, options)
+        return model, training, before, sn_tf.stats(device)
+    with devices.scope(options), modes.context(options):
         model = workload.make_model(options)
         batches = workload.make_batches(options)
-        sn_tf.reset_peak()
-        before = sn_tf.stats()
+        sn_tf.reset_peak(device)
+        before = sn_tf.stats(device)
         steps = WARM_UP_STEPS + options.steps
         training = loops.train_steps(
             model,
@@ -43,7 +46,7 @@ def _train(options):
             steps,
             step_context=lambda: _step_context(options),
         )
-        return model, training, before, sn_tf.stats()
+        return model, training, before, sn_tf.stats(device)
 
 
 @contextlib.contextmanager
@@ -70,8 +73,9 @@ def run(options):
     arguments.configure_threads(options)
     import tensorflow as tf
 
-    from benchmarks import result
+    from benchmarks import devices, result
 
+    devices.configure(options)
     found = result.describe(options)
     try:
         found |= result.measured(*_train(options))
