@@ -90,7 +90,7 @@ void GraphRecord::Publish(const PlannedGraph& planned,
   report.plan_seconds = plan_seconds;
   if (!planned.plan.feasible) {
     report.reason = InfeasibleMessage(planned);
-  } else if (sizes_assumed_) {
+  } else if (sizes_assumed_ && knowledge_.dims.empty()) {
     report.reason =
         "the sizes of the inputs are not known yet: these are "
         "numbers for assumed ones";

@@ -147,7 +147,9 @@ void Choose(const tensorflow::GraphDef& item_graph,
   const MemoryGraph& graph = planned->imported.memory;
   const bool moves = options.budget_bytes > 0 && options.policy != "liveness";
   if (!moves || measured) {
-    planned->plan = MakePlan(graph, options);
+    PlannerOptions within = options;
+    if (!sizes_known) within.budget_bytes = 0;  // Assumed sizes break any.
+    planned->plan = MakePlan(graph, within);
     return;
   }
   PlannerOptions route_only = options;

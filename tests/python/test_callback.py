@@ -231,3 +231,11 @@ def test_fixing_the_route_alone_says_what_it_needs() -> None:
     with pytest.raises(sn_tf.InfeasibleBudgetError) as error:
         _fit(model, budget)
     assert error.value.min_budget_bytes > error.value.budget_bytes
+
+
+def test_fixing_the_route_alone_waits_for_the_sizes() -> None:
+    model = _model(_WIDE)
+    budget = sn_tf.stats().in_use_bytes + 40_000_000
+    _fit(model, sn_tf.MemoryBudget(budget, policy="liveness"))
+    (plan,) = [plan for plan in sn_tf.report() if plan.is_planned]
+    assert plan.feasible
