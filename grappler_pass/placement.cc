@@ -39,8 +39,8 @@ NodePlacement PlacementOf(const tensorflow::NodeDef& node,
     return placement;
   }
   // All CPU devices of a process share one arena.
-  const int id = name.has_id && name.type != tensorflow::DEVICE_CPU ? name.id
-                                                                    : 0;
+  const int id =
+      name.has_id && name.type != tensorflow::DEVICE_CPU ? name.id : 0;
   placement.on_device = device == absl::StrCat(name.type, ":", id);
   if (!placement.on_device || name.type == tensorflow::DEVICE_CPU) {
     return placement;
