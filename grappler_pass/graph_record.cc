@@ -21,6 +21,9 @@ using tensorflow::TensorShape;
 // the present one moves nothing.
 constexpr double kTightShare = 0.97;
 
+// Less memory freed than this makes no difference to a plan.
+constexpr int64_t kWorthReplanningBytes = 64 * 1024;
+
 // What a step finds in use may creep up without end; plans may not follow.
 constexpr int kMostReplans = 3;
 
@@ -71,8 +74,7 @@ void GraphRecord::SetPlan(const PlannedGraph& planned,
     item_ = std::make_unique<tensorflow::grappler::GrapplerItem>(item);
   }
   if (!planned.plan.feasible) {
-    state_ = State::kInfeasible;
-    refusal_ = StepRefused(planned);
+    SetInfeasible(planned);
   }
   Publish(planned, plan_seconds);
 }
@@ -227,10 +229,12 @@ absl::Status GraphRecord::RefusedMemory(const Refusal& refused) {
       delays_writes_ ? ", in a step that was to tell what its ops need. No "
                        "weight was changed. The next step is planned with "
                        "what this one has told."
-                     : ". The plan did not foresee it. What was computed from "
-                       "there on was not written to any weight; the next step "
-                       "is measured to make a better plan. Raise the budget, "
-                       "or use a smaller batch, if this happens again."));
+                     : ". The plan did not foresee it. Nothing computed from "
+                       "there on was written to a weight, but weights whose "
+                       "gradients were complete before may have been updated. "
+                       "The next step is measured to make a better plan. If "
+                       "this happens again, free tensors that are held between "
+                       "steps, raise the budget, or use a smaller batch."));
 }
 
 absl::Status GraphRecord::OnStepEnd(int64_t step_id) {
@@ -283,9 +287,30 @@ void GraphRecord::LearnFrom(StepProfile profile) {
     session->WantNewGeneration();
     return;
   }
-  state_ = State::kInfeasible;
-  refusal_ = StepRefused(*planned);
+  SetInfeasible(*planned);
   Publish(*planned, 0);
+}
+
+void GraphRecord::SetInfeasible(const PlannedGraph& planned) {
+  state_ = State::kInfeasible;
+  refusal_ = StepRefused(planned);
+  refused_in_use_bytes_ = arena_->stats().arena.in_use_bytes;
+}
+
+void GraphRecord::ReconsiderInfeasible() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (state_ != State::kInfeasible) return;
+  const int64_t freed =
+      refused_in_use_bytes_ - arena_->stats().arena.in_use_bytes;
+  const std::shared_ptr<Session> session = session_.lock();
+  if (freed < kWorthReplanningBytes || session == nullptr) return;
+  if (knowledge_.profile.has_value()) {
+    knowledge_.profile->begin_bytes -= freed;
+    knowledge_.profile->peak_bytes -= freed;
+  }
+  state_ = State::kProvisional;
+  session->ForgetReport(function_);
+  session->WantNewGeneration();
 }
 
 void GraphRecord::RefreshReport() {

@@ -44,6 +44,10 @@ class GraphRecord : public StepObserver {
   absl::Status OnBeforeWrites(int64_t step_id) override;
   absl::Status OnStepEnd(int64_t step_id) override;
 
+  // Wants another plan where there is none that meets the budget, but less
+  // memory is in use than when that was found.
+  void ReconsiderInfeasible();
+
   // A step ran out of memory. Where one of this graph was being measured, what
   // it got to tells whether any plan would have done.
   void OnStepFailed();
@@ -72,6 +76,8 @@ class GraphRecord : public StepObserver {
   StepProfile EndTrace();
   // Fails a step that was refused memory.
   absl::Status RefusedMemory(const Refusal& refused);
+  // No plan meets the budget: steps are refused.
+  void SetInfeasible(const PlannedGraph& planned);
   // Plans anew where an allocation of that step was refused.
   void LearnFrom(StepProfile profile);
 
@@ -84,6 +90,7 @@ class GraphRecord : public StepObserver {
   std::weak_ptr<Session> session_;   // It owns this record.
   std::unique_ptr<tensorflow::grappler::GrapplerItem> item_;
   absl::Status refusal_;
+  int64_t refused_in_use_bytes_ = 0;  // When the budget was found infeasible.
   bool sizes_assumed_ = false;
   bool sizes_vary_ = false;
   // What the plan takes to be in use when a step begins, and how often a step

@@ -24,9 +24,23 @@ int64_t IntAttr(const NodeDef& node, const char* name) {
 // a seed each instance draws one of its own, so there is nothing to go on with.
 bool IsSeededRandom(const NodeDef& node) {
   static const auto* const kOps = new absl::flat_hash_set<absl::string_view>{
-      "RandomUniform",   "RandomUniformInt", "RandomStandardNormal",
-      "TruncatedNormal", "RandomShuffle",    "Multinomial",
-      "RandomGamma",     "RandomPoissonV2",  "ParameterizedTruncatedNormal"};
+      "RandomUniform",
+      "RandomUniformInt",
+      "RandomStandardNormal",
+      "TruncatedNormal",
+      "RandomShuffle",
+      "Multinomial",
+      "RandomGamma",
+      "RandomPoissonV2",
+      "ParameterizedTruncatedNormal",
+      "AllCandidateSampler",
+      "FixedUnigramCandidateSampler",
+      "LearnedUnigramCandidateSampler",
+      "LogUniformCandidateSampler",
+      "SampleDistortedBoundingBox",
+      "SampleDistortedBoundingBoxV2",
+      "ThreadUnsafeUnigramCandidateSampler",
+      "UniformCandidateSampler"};
   return kOps->contains(node.op()) &&
          (IntAttr(node, "seed") != 0 || IntAttr(node, "seed2") != 0);
 }

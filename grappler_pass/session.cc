@@ -41,13 +41,21 @@ std::shared_ptr<GraphRecord> Session::Record(const std::string& function,
   return record;
 }
 
-void Session::OnStepFailed() {
+std::vector<std::shared_ptr<GraphRecord>> Session::Records() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
   std::vector<std::shared_ptr<GraphRecord>> records;
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    for (const auto& [key, record] : records_) records.push_back(record);
-  }
-  for (const auto& record : records) record->OnStepFailed();
+  for (const auto& [key, record] : records_) records.push_back(record);
+  return records;
+}
+
+int64_t Session::Generation() {
+  // Records call back: not under the lock.
+  for (const auto& record : Records()) record->ReconsiderInfeasible();
+  return generation_.load();
+}
+
+void Session::OnStepFailed() {
+  for (const auto& record : Records()) record->OnStepFailed();
 }
 
 void Session::SawBatchSize(int64_t size) {
@@ -67,6 +75,15 @@ void Session::SetReport(PlanReport report) {
   } else {
     reports_.push_back(std::move(report));
   }
+}
+
+void Session::ForgetReport(const std::string& function) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  reports_.erase(std::remove_if(reports_.begin(), reports_.end(),
+                                [&function](const PlanReport& report) {
+                                  return report.function == function;
+                                }),
+                 reports_.end());
 }
 
 std::vector<PlanReport> Session::Reports() const {

@@ -35,7 +35,8 @@ class Session {
 
   // The generation of plans to use next. Grows when a measured step allows a
   // better plan.
-  int64_t generation() const { return generation_.load(); }
+  // Cheap: asked before every function call.
+  int64_t Generation();
   void WantNewGeneration() { ++generation_; }
 
   // A leading dimension that some step's input had; 0: none seen yet. What one
@@ -47,10 +48,14 @@ class Session {
   void OwnObserver(int64_t number);
 
   void SetReport(PlanReport report);
+  // Of a plan that no longer holds.
+  void ForgetReport(const std::string& function);
   // The latest of each function, oldest first.
   std::vector<PlanReport> Reports() const;
 
  private:
+  std::vector<std::shared_ptr<GraphRecord>> Records() const;
+
   mutable std::mutex mutex_;
   std::map<std::pair<std::string, uint64_t>, std::shared_ptr<GraphRecord>>
       records_;

@@ -114,10 +114,8 @@ class Library:
 
     def configure_sim(self, count: int, memory_bytes: int, link: str) -> None:
         """Makes simulated devices."""
-        # More than fits the C interface is no number of devices either.
-        devices = max(-1, min(count, 10**6))
         self._check(
-            self._c.SnTfSimConfigure(devices, memory_bytes, link.encode())
+            self._c.SnTfSimConfigure(count, memory_bytes, link.encode())
         )
 
     def sim_count(self) -> int:

@@ -295,7 +295,8 @@ def stats(device: str | None = None) -> MemoryStats:
         >>> model.train_on_batch(x, y)
         >>> sn_tf.stats().peak_bytes
     """
-    values = _library.library().stats(device or "CPU:0")
+    device = "CPU:0" if device is None else device
+    values = _library.library().stats(device)
     if "link" in values:
         values["link"] = LinkStats(**values["link"])
     return MemoryStats(**values)
@@ -310,8 +311,9 @@ def reset_peak(device: str | None = None) -> None:
     Raises:
         ValueError: If sn_tf does not manage the memory of `device`.
     """
+    device = "CPU:0" if device is None else device
     stats(device)
-    _library.library().reset_peak(device or "CPU:0")
+    _library.library().reset_peak(device)
 
 
 def write_reports(reports: Iterable[PlanReport], folder: str) -> None:

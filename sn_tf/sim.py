@@ -10,7 +10,7 @@ Example:
     >>> sn_tf.sim.configure(memory="2GB", link="pcie3")
     >>> with sn_tf.sim.scope():
     ...     model = build()
-    ...     model.compile("sgd", "mse")
+    ...     model.compile("sgd", "mse", jit_compile=False)
     ...     model.fit(x, y)
     >>> sn_tf.stats("SIM:0").peak_bytes
 """
@@ -25,6 +25,8 @@ import tensorflow as tf
 
 from sn_tf import _library
 from sn_tf.budget import parse_size
+
+_MOST_DEVICES = 16
 
 
 def configure(
@@ -50,13 +52,12 @@ def configure(
             before, or if TensorFlow has started without any.
     """
     memory_bytes = parse_size(memory, argument="memory")
-    try:
-        devices = operator.index(count)
-    except TypeError:
+    devices = _whole_number(count)
+    if devices is None or not 0 < devices <= _MOST_DEVICES:
         raise ValueError(
-            "Invalid value for argument `count`. Received: count="
-            f"{count!r}. Expected a whole number of devices."
-        ) from None
+            f"Invalid value for argument `count`. Received: count={count!r}. "
+            f"Expected a whole number of devices, at most {_MOST_DEVICES}."
+        )
     if not isinstance(link, str):
         raise ValueError(
             f"Invalid value for argument `link`. Received: link={link!r}. "
@@ -82,11 +83,11 @@ def scope(index: SupportsIndex = 0) -> AbstractContextManager[Any]:
     Raises:
         ValueError: If there is no such device.
     """
-    number = operator.index(index)
+    number = _whole_number(index)
     count = device_count()
-    if not 0 <= number < count:
+    if number is None or not 0 <= number < count:
         raise ValueError(
-            f"There is no device SIM:{number}: "
+            f"There is no device SIM:{index}: "
             + (
                 f"{count} simulated devices are configured."
                 if count
@@ -94,3 +95,9 @@ def scope(index: SupportsIndex = 0) -> AbstractContextManager[Any]:
             )
         )
     return tf.device(f"/device:SIM:{number}")  # type: ignore[no-any-return]
+
+
+def _whole_number(value: object) -> int | None:
+    if isinstance(value, bool) or not isinstance(value, SupportsIndex):
+        return None
+    return operator.index(value)

@@ -54,7 +54,7 @@ void SnTfSessionDestroy(int64_t session) {
 
 int64_t SnTfSessionGeneration(int64_t session) {
   const auto found = sn_tf::FindSession(session);
-  return found == nullptr ? 0 : found->generation();
+  return found == nullptr ? 0 : found->Generation();
 }
 
 char* SnTfSessionReports(int64_t session) {

@@ -196,3 +196,50 @@ def test_memory_taken_meanwhile_fails_a_step_and_not_the_process() -> None:
     # The forward pass was refused memory, so nothing was written.
     for kernel, before in zip(filters, weights, strict=True):
         np.testing.assert_array_equal(kernel, before)
+
+
+def test_a_verdict_does_not_outlive_what_it_was_made_of() -> None:
+    filters = [tf.Variable(tf.ones([3, 3, 32, 32]) / 288) for _ in range(3)]
+    images = tf.random.stateless_normal([16, 32, 32, 32], [1, 2])
+
+    @tf.function
+    def step() -> tf.Tensor:
+        with tf.GradientTape() as tape:
+            hidden = images
+            for kernel in filters:
+                hidden = tf.nn.relu(tf.nn.conv2d(hidden, kernel, 1, "SAME"))
+            loss = tf.reduce_mean(hidden)
+        for kernel, gradient in zip(
+            filters, tape.gradient(loss, filters), strict=True
+        ):
+            kernel.assign_sub(gradient)
+        return loss
+
+    with sn_tf.scope(sn_tf.stats().in_use_bytes + 12 * _MB):
+        hog = tf.zeros([9 * _MB // 4])
+        with pytest.raises(
+            (tf.errors.ResourceExhaustedError, sn_tf.InfeasibleBudgetError)
+        ):
+            step()
+        del hog
+        step()
+
+
+def test_candidate_samplers_go_on_too() -> None:
+    x = tf.random.stateless_normal([16, 64, 64, 16], [1, 2])
+
+    def drawn(steps: int) -> list[list[int]]:
+        @tf.function
+        def step() -> tf.Tensor:
+            tf.reduce_sum(tf.cos(tf.sin(x)) * tf.sin(x))
+            return tf.random.uniform_candidate_sampler(
+                tf.zeros([1, 1], tf.int64), 1, 4, False, 1000, seed=3
+            ).sampled_candidates
+
+        return [step().numpy().tolist() for _ in range(steps)]
+
+    tf.random.set_seed(1)
+    expected = drawn(4)
+    tf.random.set_seed(1)
+    with sn_tf.scope(sn_tf.stats().in_use_bytes + 12 * _MB):
+        assert drawn(4) == expected

@@ -135,7 +135,7 @@ def test_reset_peak_restarts_at_what_is_in_use() -> None:
     assert sn_tf.stats().peak_bytes == sn_tf.stats().in_use_bytes
 
 
-@pytest.mark.parametrize("device", ["GPU:0", "SIM:7", 5])
+@pytest.mark.parametrize("device", ["GPU:0", "SIM:7", "", 5])
 def test_only_managed_devices_have_statistics(device: Any) -> None:
     for call in (sn_tf.stats, sn_tf.reset_peak):
         with pytest.raises(ValueError, match="argument `device`"):

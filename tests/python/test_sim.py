@@ -173,7 +173,8 @@ def test_values_travel_between_devices(results: Callable[[str], Any]) -> None:
         ("'1GB', link=3", "link=3"),
         ("'1GB', count=0", "count=0"),
         ("'1GB', count=1.5", "count=1.5"),
-        ("'1GB', count=10**30", "count="),
+        ("'1GB', count=10**30", "count=1000000000000000000000000000000"),
+        ("'1GB', count=True", "count=True"),
     ],
 )
 def test_bad_arguments_are_refused(arguments: str, told: str) -> None:
@@ -188,6 +189,9 @@ def test_a_device_that_is_not_there() -> None:
         sn_tf.sim.scope()
     with pytest.raises(ValueError, match="SIM:0"):
         sn_tf.stats("SIM:0")
+    for index in (0.5, "0", None):
+        with pytest.raises(ValueError, match="There is no device"):
+            sn_tf.sim.scope(index)  # type: ignore[arg-type]
 
 
 def test_devices_are_made_once(results: Callable[[str], Any]) -> None:
