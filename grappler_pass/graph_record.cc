@@ -67,7 +67,8 @@ void GraphRecord::SetPlan(const PlannedGraph& planned,
   delays_writes_ = planned.imported.before_writes != kNone;
   planned_resident_bytes_ = planned.imported.memory.resident_bytes;
   sizes_assumed_ = !planned.inputs.empty() && knowledge_.dims.empty();
-  state_ = knowledge_.measured() ? State::kSettled : State::kProvisional;
+  state_ = knowledge_.measured() && !profile_scaled_ ? State::kSettled
+                                                     : State::kProvisional;
   sizes_vary_ = !planned.inputs.empty();
   item_.reset();
   if (state_ == State::kProvisional || sizes_vary_) {
@@ -104,6 +105,7 @@ absl::Status GraphRecord::OnStepBegin(int64_t step_id,
                                       const std::vector<TensorShape>& shapes) {
   const std::lock_guard<std::mutex> lock(mutex_);
   arena_->MarkStepBegin();
+  writes_began_ = false;
   if (tracing_) LearnFrom(EndTrace());  // The step before did not end.
   if (state_ == State::kInfeasible) return refusal_;
   const std::optional<double> growth = Grew(shapes);
@@ -168,6 +170,7 @@ std::optional<double> GraphRecord::Grew(
 
 absl::Status GraphRecord::CheckGrown(double growth) {
   *knowledge_.profile = Grown(*std::move(knowledge_.profile), growth);
+  profile_scaled_ = true;
   if (options_.budget_bytes == 0) return absl::OkStatus();
   const auto peak = PeakOf(*item_, options_, knowledge_, schedule_);
   if (!peak.ok() || *peak <= options_.budget_bytes) return absl::OkStatus();
@@ -208,7 +211,10 @@ void GraphRecord::BeginTrace(int64_t step_id) {
 absl::Status GraphRecord::OnBeforeWrites(int64_t step_id) {
   const std::lock_guard<std::mutex> lock(mutex_);
   const std::optional<Refusal> refused = arena_->FirstRefusal(step_id);
-  if (!refused.has_value()) return absl::OkStatus();
+  if (!refused.has_value()) {
+    writes_began_ = true;
+    return absl::OkStatus();
+  }
   arena_->CloseSink(step_id);
   return RefusedMemory(*refused);
 }
@@ -226,15 +232,16 @@ absl::Status GraphRecord::RefusedMemory(const Refusal& refused) {
       "OOM when allocating ", FormatBytes(refused.bytes), " for ", refused.op,
       " with ", FormatBytes(refused.in_use_bytes), " in use of a budget of ",
       FormatBytes(refused.budget_bytes),
-      delays_writes_ ? ", in a step that was to tell what its ops need. No "
-                       "weight was changed. The next step is planned with "
-                       "what this one has told."
-                     : ". The plan did not foresee it. Nothing computed from "
-                       "there on was written to a weight, but weights whose "
-                       "gradients were complete before may have been updated. "
-                       "The next step is measured to make a better plan. If "
-                       "this happens again, free tensors that are held between "
-                       "steps, raise the budget, or use a smaller batch."));
+      delays_writes_ && !writes_began_
+          ? ", in a step that was to tell what its ops need. No "
+            "weight was changed. The next step is planned with "
+            "what this one has told."
+          : ". The plan did not foresee it. Nothing computed from "
+            "there on was written to a weight, but weights whose "
+            "gradients were complete before may have been updated. "
+            "The next step is measured to make a better plan. If "
+            "this happens again, free tensors that are held between "
+            "steps, raise the budget, or use a smaller batch."));
 }
 
 absl::Status GraphRecord::OnStepEnd(int64_t step_id) {
@@ -248,6 +255,7 @@ absl::Status GraphRecord::OnStepEnd(int64_t step_id) {
                      kTightShare * static_cast<double>(options_.budget_bytes);
   knowledge_.profile = std::move(profile);
   knowledge_.profiled_schedule = schedule_;
+  profile_scaled_ = false;
   state_ = State::kSettled;
   const bool limited =
       options_.budget_bytes > 0 && options_.policy != "liveness";

@@ -99,6 +99,8 @@ class GraphRecord : public StepObserver {
   int outgrown_ = 0;
   bool plan_moves_ = false;
   bool delays_writes_ = false;
+  bool writes_began_ = false;    // In the latest step.
+  bool profile_scaled_ = false;  // To inputs larger than were measured.
   NamedSchedule schedule_;
   int64_t traced_step_ = 0;
   bool tracing_ = false;
