@@ -324,7 +324,7 @@ def test_training_where_stock_runs_out(results: Callable[[str], Any]) -> None:
         _PLAN
         + textwrap.dedent("""
             import contextlib
-            sn_tf.sim.configure("80MB", link="unlimited")
+            sn_tf.sim.configure("90MB", link="unlimited")
             weights, *_ = train("CPU:0", order("CPU:0"))
             try:
                 train("SIM:0", contextlib.nullcontext())
@@ -333,7 +333,7 @@ def test_training_where_stock_runs_out(results: Callable[[str], Any]) -> None:
                 stock = error.message
             import gc; gc.collect()
             planned, *_ = train(
-                "SIM:0", sn_tf.scope("75%", device="SIM:0")
+                "SIM:0", sn_tf.scope("52MB", device="SIM:0")
             )
             print(json.dumps([stock, planned == weights]))
         """)
