@@ -107,26 +107,39 @@ def test_seeded_noise_goes_on_where_it_was(policy: str) -> None:
         assert max(generations) > 0
 
 
-def test_inputs_larger_than_planned_for_do_not_run() -> None:
-    filters = [tf.Variable(tf.ones([3, 3, 16, 16]) / 144) for _ in range(4)]
+def _kernels(width: int, count: int) -> list[tf.Variable]:
+    return [tf.Variable(tf.ones([width, width]) / width) for _ in range(count)]
 
-    @tf.function(input_signature=[tf.TensorSpec([None, 32, 32, 16])])
+
+def _rows(count: int, width: int) -> tf.Tensor:
+    return tf.random.stateless_normal([count * 1024, width], [1, 2])
+
+
+def _descend(x: tf.Tensor, kernels: list[tf.Variable]) -> tf.Tensor:
+    """A step of layers that need hardly any workspace, on any machine."""
+    with tf.GradientTape() as tape:
+        hidden = x
+        for kernel in kernels:
+            hidden = tf.nn.relu(tf.matmul(hidden, kernel))
+        loss = tf.reduce_mean(hidden)
+    for kernel, gradient in zip(
+        kernels, tape.gradient(loss, kernels), strict=True
+    ):
+        kernel.assign_sub(gradient)
+    return loss
+
+
+def test_inputs_larger_than_planned_for_do_not_run() -> None:
+    filters = _kernels(16, 4)
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 16])])
     def step(x: tf.Tensor) -> tf.Tensor:
-        with tf.GradientTape() as tape:
-            hidden = x
-            for kernel in filters:
-                hidden = tf.sin(tf.nn.conv2d(hidden, kernel, 1, "SAME"))
-            loss = tf.reduce_mean(hidden)
-        for kernel, gradient in zip(
-            filters, tape.gradient(loss, filters), strict=True
-        ):
-            kernel.assign_sub(gradient)
-        return loss
+        return _descend(x, filters)
 
     def images(count: int) -> tf.Tensor:
-        return tf.random.stateless_normal([count, 32, 32, 16], [1, 2])
+        return _rows(count, 16)
 
-    with sn_tf.scope("16MB"):
+    with sn_tf.scope("12MB"):
         sn_tf.reset_peak()
         for _ in range(2):
             step(images(8))
@@ -139,7 +152,7 @@ def test_inputs_larger_than_planned_for_do_not_run() -> None:
             np.testing.assert_array_equal(kernel, before)
         for _ in range(2):
             step(images(32))
-        assert sn_tf.stats().peak_bytes <= 16 * _MB
+        assert sn_tf.stats().peak_bytes <= 12 * _MB
     assert any(plan.actions for plan in sn_tf.report())
 
 
@@ -168,21 +181,9 @@ def test_slices_hold_what_they_are_slices_of() -> None:
 
 
 def test_memory_taken_meanwhile_fails_a_step_and_not_the_process() -> None:
-    filters = [tf.Variable(tf.ones([3, 3, 32, 32]) / 288) for _ in range(3)]
-    images = tf.random.stateless_normal([16, 32, 32, 32], [1, 2])
-
-    @tf.function
-    def step() -> tf.Tensor:
-        with tf.GradientTape() as tape:
-            hidden = images
-            for kernel in filters:
-                hidden = tf.nn.relu(tf.nn.conv2d(hidden, kernel, 1, "SAME"))
-            loss = tf.reduce_mean(hidden)
-        for kernel, gradient in zip(
-            filters, tape.gradient(loss, filters), strict=True
-        ):
-            kernel.assign_sub(gradient)
-        return loss
+    filters = _kernels(32, 3)
+    images = _rows(16, 32)
+    step = tf.function(lambda: _descend(images, filters))
 
     budget = sn_tf.stats().in_use_bytes + 12 * _MB
     with sn_tf.scope(budget):
@@ -199,21 +200,9 @@ def test_memory_taken_meanwhile_fails_a_step_and_not_the_process() -> None:
 
 
 def test_a_verdict_does_not_outlive_what_it_was_made_of() -> None:
-    filters = [tf.Variable(tf.ones([3, 3, 32, 32]) / 288) for _ in range(3)]
-    images = tf.random.stateless_normal([16, 32, 32, 32], [1, 2])
-
-    @tf.function
-    def step() -> tf.Tensor:
-        with tf.GradientTape() as tape:
-            hidden = images
-            for kernel in filters:
-                hidden = tf.nn.relu(tf.nn.conv2d(hidden, kernel, 1, "SAME"))
-            loss = tf.reduce_mean(hidden)
-        for kernel, gradient in zip(
-            filters, tape.gradient(loss, filters), strict=True
-        ):
-            kernel.assign_sub(gradient)
-        return loss
+    filters = _kernels(32, 3)
+    images = _rows(16, 32)
+    step = tf.function(lambda: _descend(images, filters))
 
     with sn_tf.scope(sn_tf.stats().in_use_bytes + 12 * _MB):
         hog = tf.zeros([9 * _MB // 4])
