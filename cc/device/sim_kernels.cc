@@ -5,10 +5,9 @@
 #include <set>
 #include <utility>
 
+#include "cc/ops/inner_kernel.h"
 #include "cc/ops/names.h"
 #include "tensorflow/core/framework/kernel_def.pb.h"
-#include "tensorflow/core/framework/node_properties.h"
-#include "tensorflow/core/framework/op.h"
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/framework/types.h"
 
@@ -61,26 +60,15 @@ class SimAsyncKernel : public SimKernel<AsyncOpKernel> {
 };
 
 OpKernel* CreateSimKernel(OpKernelConstruction* context) {
-  std::shared_ptr<const tensorflow::NodeProperties> properties;
-  OpKernel* cpu = nullptr;
-  absl::Status status = tensorflow::NodeProperties::CreateFromNodeDef(
-      context->def(), tensorflow::OpRegistry::Global(), &properties);
-  if (status.ok()) {
-    status = tensorflow::CreateOpKernel(
-        tensorflow::DeviceType(tensorflow::DEVICE_CPU), context->device(),
-        context->device()->GetAllocator(tensorflow::AllocatorAttributes()),
-        context->function_library(), context->resource_manager(), properties,
-        context->graph_def_version(), &cpu);
-  }
-  if (!status.ok()) {
-    context->CtxFailure(status);
+  auto cpu = MakeCpuKernel(context->def(), context);
+  if (!cpu.ok()) {
+    context->CtxFailure(cpu.status());
     return nullptr;
   }
-  std::unique_ptr<OpKernel> owned(cpu);
-  if (cpu->AsAsync() != nullptr) {
-    return new SimAsyncKernel(context, std::move(owned));
+  if ((*cpu)->AsAsync() != nullptr) {
+    return new SimAsyncKernel(context, *std::move(cpu));
   }
-  return new SimSyncKernel(context, std::move(owned));
+  return new SimSyncKernel(context, *std::move(cpu));
 }
 
 }  // namespace

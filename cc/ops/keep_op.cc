@@ -8,10 +8,10 @@
 #include <mutex>
 #include <string>
 
+#include "cc/ops/inner_kernel.h"
 #include "cc/ops/names.h"
 #include "tensorflow/core/framework/common_shape_fns.h"
 #include "tensorflow/core/framework/node_def.pb.h"
-#include "tensorflow/core/framework/node_properties.h"
 #include "tensorflow/core/framework/op.h"
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/framework/shape_inference.h"
@@ -53,16 +53,9 @@ absl::Status MakeKernel(OpKernelConstruction* context,
   if (!node.ParseFromString(text)) {
     return absl::InvalidArgumentError("SnKeep: its attribute `node` is none.");
   }
-  std::shared_ptr<const tensorflow::NodeProperties> properties;
-  TF_RETURN_IF_ERROR(tensorflow::NodeProperties::CreateFromNodeDef(
-      node, tensorflow::OpRegistry::Global(), &properties));
-  OpKernel* made = nullptr;
-  TF_RETURN_IF_ERROR(tensorflow::CreateOpKernel(
-      context->device_type(), context->device(),
-      context->device()->GetAllocator(tensorflow::AllocatorAttributes()),
-      context->function_library(), context->resource_manager(), properties,
-      context->graph_def_version(), &made));
-  kernel->reset(made);
+  auto made = MakeCpuKernel(node, context);
+  if (!made.ok()) return made.status();
+  *kernel = *std::move(made);
   return absl::OkStatus();
 }
 

@@ -15,7 +15,8 @@ ROOT = Path(__file__).parents[2]
 LIBRARY = ROOT / "sn_tf/_sn_tf.so"
 TENSORFLOW = "@tensorflow//:framework"
 
-# The design's arrows. `contract` is what the pass and the kernels share.
+# The design's arrows. `contract` is what the pass, the device and the kernels
+# share.
 ROOMS = {
     "core": set(),
     "pool": {"core"},
