@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "grappler_pass/aliases.h"
+#include "grappler_pass/fusible.h"
 #include "grappler_pass/op_costs.h"
 #include "grappler_pass/op_traits.h"
 #include "tensorflow/core/framework/types.h"
@@ -56,7 +57,7 @@ class Importer {
     AddFetches();
     ConnectReaders(&result_.memory);
     FindOverwriters();
-    PairFusible();
+    PairFusible(&result_);
     return std::move(result_);
   }
 
@@ -182,10 +183,11 @@ class Importer {
       CountResidentSource(op);
       return;
     }
+    const std::vector<TensorInfo> inputs = InputInfos(op);
     for (size_t port = 0; port < buffers.size(); ++port) {
       if (!placement.HasOutput(port)) continue;
       const int aliased =
-          AliasedInput(node, static_cast<int>(port), InputInfos(op), Infos(op));
+          AliasedInput(node, static_cast<int>(port), inputs, Infos(op));
       if (aliased >= 0 &&
           aliased < static_cast<int>(result_.inputs[op].size())) {
         aliased_input[port] = aliased;
@@ -350,28 +352,6 @@ class Importer {
         if (reader != buffer.overwriter) soft.push_back(reader);
       }
       SortUnique(&soft);
-    }
-  }
-
-  // TensorFlow's layout pass for CPUs, which runs after this one, may merge
-  // the two gradients of a convolution with bias that read the same tensor.
-  void PairFusible() {
-    std::map<std::pair<OpId, int>, OpId> bias_gradient;
-    std::vector<Op>& ops = result_.memory.ops;
-    for (size_t i = 0; i < result_.node_index.size(); ++i) {
-      if (ops[i].type != "BiasAddGrad" || result_.inputs[i].empty()) continue;
-      const TensorRef& input = result_.inputs[i][0];
-      bias_gradient.insert({{input.op, input.port}, static_cast<OpId>(i)});
-    }
-    for (size_t i = 0; i < result_.node_index.size(); ++i) {
-      if (ops[i].type != "Conv2DBackpropFilter") continue;
-      if (result_.inputs[i].size() < 3) continue;
-      const TensorRef& input = result_.inputs[i][2];
-      const auto found = bias_gradient.find({input.op, input.port});
-      if (found == bias_gradient.end()) continue;
-      if (ops[found->second].partner != kNone) continue;
-      ops[i].partner = found->second;
-      ops[found->second].partner = static_cast<OpId>(i);
     }
   }
 

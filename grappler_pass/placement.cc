@@ -21,23 +21,25 @@ std::vector<bool> InDeviceMemory(const MemoryTypeVector& types) {
   return in_device;
 }
 
+// False where the node has no device yet.
+bool ParseDevice(const tensorflow::NodeDef& node,
+                 DeviceNameUtils::ParsedName* name) {
+  return DeviceNameUtils::ParseFullOrLocalName(node.device(), name) &&
+         name->has_type;
+}
+
 }  // namespace
 
 bool IsOnCpu(const tensorflow::NodeDef& node) {
   DeviceNameUtils::ParsedName name;
-  return !DeviceNameUtils::ParseFullOrLocalName(node.device(), &name) ||
-         !name.has_type || name.type == tensorflow::DEVICE_CPU;
+  return !ParseDevice(node, &name) || name.type == tensorflow::DEVICE_CPU;
 }
 
 NodePlacement PlacementOf(const tensorflow::NodeDef& node,
                           const std::string& device) {
   NodePlacement placement;
   DeviceNameUtils::ParsedName name;
-  if (node.device().empty() ||
-      !DeviceNameUtils::ParseFullOrLocalName(node.device(), &name) ||
-      !name.has_type) {
-    return placement;
-  }
+  if (!ParseDevice(node, &name)) return placement;
   // All CPU devices of a process share one arena.
   const int id =
       name.has_id && name.type != tensorflow::DEVICE_CPU ? name.id : 0;
