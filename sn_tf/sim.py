@@ -26,8 +26,6 @@ import tensorflow as tf
 from sn_tf import _library
 from sn_tf.budget import parse_size
 
-_MOST_DEVICES = 16
-
 
 def configure(
     memory: int | str = "8GB",
@@ -53,10 +51,10 @@ def configure(
     """
     memory_bytes = parse_size(memory, argument="memory")
     devices = _whole_number(count)
-    if devices is None or not 0 < devices <= _MOST_DEVICES:
+    if devices is None:
         raise ValueError(
             f"Invalid value for argument `count`. Received: count={count!r}. "
-            f"Expected a whole number of devices, at most {_MOST_DEVICES}."
+            "Expected a whole number of devices."
         )
     if not isinstance(link, str):
         raise ValueError(
@@ -100,4 +98,6 @@ def scope(index: SupportsIndex = 0) -> AbstractContextManager[Any]:
 def _whole_number(value: object) -> int | None:
     if isinstance(value, bool) or not isinstance(value, SupportsIndex):
         return None
-    return operator.index(value)
+    number = operator.index(value)
+    # No larger one passes through the C interface.
+    return number if abs(number) < 2**31 else None

@@ -135,9 +135,7 @@ void* ArenaAllocator::Allocate(size_t alignment, size_t num_bytes,
   if (outcome == Outcome::kDone) return block;
   // Without `may_wait` the caller has another way, and wants no trouble made.
   if (!may_wait) return nullptr;
-  if (outcome != Outcome::kDone) {
-    outcome = AllocateUnderPressure(bytes, aligned, outcome, &block);
-  }
+  outcome = AllocateUnderPressure(bytes, aligned, outcome, &block);
   return outcome == Outcome::kDone ? block : Refuse(outcome, bytes);
 }
 

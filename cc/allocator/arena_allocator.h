@@ -7,8 +7,7 @@
 // - Memory comes from one reserved address range. A block's address is the
 //   range's base plus the arena's offset.
 // - In-use bytes never pass the budget. An allocation that would pass it, or
-// for
-//   which the range has no chunk left, asks the pressure callback for room and
+//   that finds no chunk in the range, asks the pressure callback for room and
 //   tries again; when nobody can make room it returns nullptr, which TensorFlow
 //   reports as ResourceExhausted with the op's name.
 // - Freed pages stay resident, ready for the next step, as long as what is
@@ -72,10 +71,10 @@ class ArenaAllocator : public tsl::Allocator {
   // memory that keeps nothing where there is no room; see refusal_sink.h. In a
   // trace that counts as memory.
   void OpenSink(int64_t step_id) { sink_.Open(step_id); }
+  // The first allocation since then for which there was no room.
   std::optional<Refusal> FirstRefusal(int64_t step_id) const {
     return sink_.FirstOf(step_id);
   }
-  // The first allocation since then for which there was no room.
   std::optional<Refusal> CloseSink(int64_t step_id) {
     return sink_.Close(step_id);
   }

@@ -137,12 +137,11 @@ int SnTfInstallAllocator() { return sn_tf::InstallCpuArena() ? 1 : 0; }
 char* SnTfStats(const char* device) {
   sn_tf::ArenaAllocator* const arena = sn_tf::ArenaOf(device);
   if (arena == nullptr) return nullptr;
-  if (arena == sn_tf::CpuArena()) {
-    return sn_tf::CopyToC(sn_tf::StatsJson(
-        arena->stats(), sn_tf::CpuTransferStats(), /*sim=*/nullptr));
-  }
-  sn_tf::TransferStats transfers = sn_tf::DeviceTransferStats(device);
-  const sn_tf::SimUnit* const sim = sn_tf::FindSimUnit(device);
+  const bool is_cpu = arena == sn_tf::CpuArena();
+  sn_tf::TransferStats transfers =
+      is_cpu ? sn_tf::CpuTransferStats() : sn_tf::DeviceTransferStats(device);
+  const sn_tf::SimUnit* const sim =
+      is_cpu ? nullptr : sn_tf::FindSimUnit(device);
   if (sim != nullptr) {
     transfers.stall_seconds = sim->link.to_host.stats().wait_seconds;
   }

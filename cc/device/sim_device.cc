@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The simulated accelerator as a device of TensorFlow, and how it copies.
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>

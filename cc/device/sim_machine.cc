@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -125,14 +125,10 @@ SimUnit* FindSimUnit(int index) {
 }
 
 SimUnit* FindSimUnit(std::string_view device) {
-  const std::string prefix = absl::StrCat(kSimDeviceType, ":");
-  if (device.substr(0, prefix.size()) != prefix) return nullptr;
-  device.remove_prefix(prefix.size());
-  int index = -1;
-  const char* const end = device.data() + device.size();
-  const auto [rest, error] = std::from_chars(device.data(), end, index);
-  if (error != std::errc() || rest != end) return nullptr;
-  return FindSimUnit(index);
+  for (int i = 0; i < SimUnitCount(); ++i) {
+    if (device == absl::StrCat(kSimDeviceType, ":", i)) return FindSimUnit(i);
+  }
+  return nullptr;
 }
 
 ArenaAllocator* SimPinnedMemory() {
