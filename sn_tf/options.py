@@ -96,7 +96,7 @@ def make_options(arguments: Mapping[str, Any]) -> Options:
     )
     options = Options(budget_bytes=budget, **values)
     if "link" in device:
-        # An unlimited link is as fast as what the machine's memory can do.
+        # The planner divides by it: an unlimited link is just very fast.
         bandwidth = device["link"]["bandwidth_bytes_per_s"]
         options = dataclasses.replace(
             options,
