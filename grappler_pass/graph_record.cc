@@ -86,6 +86,7 @@ void GraphRecord::Publish(const PlannedGraph& planned,
   if (session == nullptr) return;
   PlanReport report = ReportOf(planned.imported.memory, planned.plan);
   report.function = function_;
+  report.device = options_.device;
   report.policy = options_.policy;
   report.budget_bytes = options_.budget_bytes;
   report.generation = options_.generation;

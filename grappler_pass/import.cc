@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "grappler_pass/aliases.h"
+#include "grappler_pass/collectives.h"
 #include "grappler_pass/fusible.h"
 #include "grappler_pass/op_costs.h"
 #include "grappler_pass/op_traits.h"
@@ -48,6 +49,8 @@ class Importer {
     AssignIds();
     const absl::Status status = Connect();
     if (!status.ok()) return status;
+    if (!result_.unsupported.empty()) return std::move(result_);
+    CoupleCollectives(graph_, &result_);
     if (!result_.unsupported.empty()) return std::move(result_);
     for (const OpId op : InTopologicalOrder()) {
       AddOutputs(op);

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "cc/ops/names.h"
 #include "grappler_pass/op_traits.h"
+#include "grappler_pass/placement.h"
 #include "tensorflow/core/framework/attr_value.pb.h"
 #include "tensorflow/core/graph/tensor_id.h"
 
@@ -41,6 +42,7 @@ std::string AddObserveNode(GraphDef* graph, const std::string& device,
   auto& attr = *node->mutable_attr();
   attr[kObserverAttr].set_i(observer);
   attr[kPhaseAttr].set_s(phase);
+  attr[kOfDeviceAttr].set_s(device);
   attr[kTypeAttr].mutable_list();
   for (const StepInput& input : inputs) {
     node->add_input(absl::StrCat(input.node, ":", input.port));
@@ -90,10 +92,12 @@ void HoldBack(GraphDef* graph, const std::vector<bool>& feeds_inputs,
   }
 }
 
-bool IsObserved(const GraphDef& graph) {
+bool IsObserved(const GraphDef& graph, const std::string& device) {
   return std::any_of(
-      graph.node().begin(), graph.node().end(),
-      [](const NodeDef& node) { return node.op() == kObserveOp; });
+      graph.node().begin(), graph.node().end(), [&device](const NodeDef& node) {
+        return node.op() == kObserveOp &&
+               ManagedDevice(node.attr().at(kOfDeviceAttr).s()) == device;
+      });
 }
 
 }  // namespace sn_tf

@@ -15,7 +15,8 @@ namespace sn_tf {
 
 // Appends an SnObserve node of the given phase (cc/ops/names.h) that sees
 // `inputs`, on their device so that nothing is copied for it, or else on
-// `device`; returns its name. `number` tells those of one phase apart.
+// `device`, whose memory is planned; returns its name. `number` tells those of
+// one phase apart.
 std::string AddObserveNode(tensorflow::GraphDef* graph,
                            const std::string& device,
                            const std::vector<StepInput>& inputs,
@@ -38,8 +39,9 @@ void HoldBack(tensorflow::GraphDef* graph,
               const std::vector<bool>& feeds_inputs,
               const std::string& observe);
 
-// Whether the pass has been here before: it is idempotent.
-bool IsObserved(const tensorflow::GraphDef& graph);
+// Whether the pass has been here before for that device ("SIM:0"): it is
+// idempotent.
+bool IsObserved(const tensorflow::GraphDef& graph, const std::string& device);
 
 }  // namespace sn_tf
 

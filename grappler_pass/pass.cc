@@ -9,6 +9,7 @@
 
 #include "absl/hash/hash.h"
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "cc/allocator/arena_allocator.h"
 #include "cc/allocator/arenas.h"
@@ -48,6 +49,8 @@ constexpr int kIterations = 2;
 uint64_t FingerprintOf(const GraphDef& graph) {
   uint64_t fingerprint = 0;
   for (const tensorflow::NodeDef& node : graph.node()) {
+    // What was added for another device changes with that one's plans.
+    if (absl::StartsWith(node.name(), kNodePrefix)) continue;
     // Order-independent: Grappler may list the nodes differently next time.
     fingerprint += absl::HashOf(node.name());
   }
@@ -83,7 +86,7 @@ class SuperNeuronsPass : public tensorflow::grappler::CustomGraphOptimizer {
                         const GrapplerItem& item,
                         GraphDef* optimized) override {
     *optimized = item.graph;
-    if (++calls_ < kIterations || IsObserved(item.graph)) {
+    if (++calls_ < kIterations || IsObserved(item.graph, options_.device)) {
       return absl::OkStatus();
     }
     const absl::Status status = Rewrite(item, optimized);
@@ -162,6 +165,7 @@ class SuperNeuronsPass : public tensorflow::grappler::CustomGraphOptimizer {
     if (session_ == nullptr) return;
     PlanReport report;
     report.function = item.id;
+    report.device = options_.device;
     report.policy = options_.policy;
     report.budget_bytes = options_.budget_bytes;
     report.generation = options_.generation;

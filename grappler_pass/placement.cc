@@ -30,6 +30,17 @@ bool ParseDevice(const tensorflow::NodeDef& node,
 
 }  // namespace
 
+std::string ManagedDevice(const std::string& device) {
+  DeviceNameUtils::ParsedName name;
+  if (!DeviceNameUtils::ParseFullOrLocalName(device, &name) || !name.has_type) {
+    return "";
+  }
+  // All CPU devices of a process share one arena.
+  const int id =
+      name.has_id && name.type != tensorflow::DEVICE_CPU ? name.id : 0;
+  return absl::StrCat(name.type, ":", id);
+}
+
 bool IsOnCpu(const tensorflow::NodeDef& node) {
   DeviceNameUtils::ParsedName name;
   return !ParseDevice(node, &name) || name.type == tensorflow::DEVICE_CPU;
@@ -40,10 +51,7 @@ NodePlacement PlacementOf(const tensorflow::NodeDef& node,
   NodePlacement placement;
   DeviceNameUtils::ParsedName name;
   if (!ParseDevice(node, &name)) return placement;
-  // All CPU devices of a process share one arena.
-  const int id =
-      name.has_id && name.type != tensorflow::DEVICE_CPU ? name.id : 0;
-  placement.on_device = device == absl::StrCat(name.type, ":", id);
+  placement.on_device = device == ManagedDevice(node.device());
   if (!placement.on_device || name.type == tensorflow::DEVICE_CPU) {
     return placement;
   }

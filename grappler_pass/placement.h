@@ -27,6 +27,10 @@ struct NodePlacement {
   }
 };
 
+// The name by which the memory of a TensorFlow device is managed: "SIM:0" of
+// "/job:localhost/replica:0/task:0/device:SIM:0"; "" where it names none.
+std::string ManagedDevice(const std::string& device);
+
 // A node without a device is, too.
 bool IsOnCpu(const tensorflow::NodeDef& node);
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "cc/ops/names.h"
 #include "grappler_pass/op_traits.h"
 #include "tensorflow/core/framework/attr_value.pb.h"
 #include "tensorflow/core/framework/types.h"
@@ -36,6 +37,18 @@ void SetOutputDims(const StepInput& input, const std::vector<int64_t>& dims,
     shapes->add_shape()->set_unknown_rank(true);
   }
   SetDims(dims, shapes->mutable_shape(input.port));
+}
+
+// Grappler follows no shapes through handles: for it, what the plan of another
+// device moves stays where it is.
+void SkipSwaps(tensorflow::GraphDef* graph) {
+  for (NodeDef& node : *graph->mutable_node()) {
+    if (node.op() != kSwapOutOp && node.op() != kSwapInOp) continue;
+    const tensorflow::AttrValue type = node.attr().at(kTypeAttr);
+    node.set_op("Identity");
+    node.clear_attr();
+    (*node.mutable_attr())[kTypeAttr] = type;
+  }
 }
 
 TensorInfo ToInfo(const tensorflow::OpInfo::TensorProperties& properties) {
@@ -95,6 +108,7 @@ absl::StatusOr<TensorInfos> InferShapes(const GrapplerItem& item,
       SetOutputDims(inputs[i], dims[i], nodes.at(inputs[i].node));
     }
   }
+  SkipSwaps(&graph);
   const GrapplerItem with_dims = item.WithGraph(std::move(graph));
   tensorflow::grappler::GraphProperties properties(with_dims);
   const absl::Status status = properties.InferStatically(

@@ -17,7 +17,7 @@ from sn_tf.session import (
     Activation,
     Settings,
     check_agreement,
-    latest_session,
+    latest_sessions,
     open_session,
 )
 
@@ -119,7 +119,8 @@ def enable(
             `$SN_TF_BATCH_SIZE`, else None: the first step is measured and the
             plan follows.
         device: Device whose memory is managed. Defaults to `$SN_TF_DEVICE`,
-            else `"CPU:0"`.
+            else `"CPU:0"`. For several devices call it (or enter a scope, or
+            add a callback) once for each.
         report_dir: Folder that gets one JSON and one markdown file per planned
             function, when plans change and at the end. Defaults to
             `$SN_TF_REPORT_DIR`, else None.
@@ -146,10 +147,11 @@ def enable(
         report_dir=report_dir,
         **unknown,
     )
-    if getattr(_thread, "enabled", None) is not None:
+    enabled = _enabled()
+    if settings.options.device in enabled:
         check_agreement(settings)
         return
-    _thread.enabled = _start(settings, of_thread=True)
+    enabled[settings.options.device] = _start(settings, of_thread=True)
 
 
 def disable() -> None:
@@ -158,9 +160,10 @@ def disable() -> None:
     The configuration and the budget are then what they were before. Does
     nothing where neither was called.
     """
-    enabled = getattr(_thread, "enabled", None)
-    _thread.enabled = None
-    ending = [enabled] if enabled is not None else []
+    enabled = _enabled()
+    ending = []
+    while enabled:  # The last one first: each puts back what it found.
+        ending.append(enabled.popitem()[1])
     while _v1_activations:
         ending.append(_v1_activations.pop())
     for activation in ending:
@@ -213,18 +216,25 @@ def session_config(
 
 
 def report() -> list[PlanReport]:
-    """Plans of the active session, or of the last one that was active.
+    """Plans of what is active, or of what was active last.
 
     Returns:
-        The latest report of each planned function, oldest first; an empty
-        list where nothing was planned.
+        The latest report of each planned function, oldest first, and device;
+        an empty list where nothing was planned.
 
     Example:
         >>> for plan in sn_tf.report():
         ...     print(plan.summary())
     """
-    session = latest_session()
-    return [] if session is None else session.reports()
+    return [plan for session in latest_sessions() for plan in session.reports()]
+
+
+def _enabled() -> dict[str, Activation]:
+    """What `enable` started in this thread, by device."""
+    if not hasattr(_thread, "enabled"):
+        _thread.enabled = {}
+    enabled: dict[str, Activation] = _thread.enabled
+    return enabled
 
 
 def _start(settings: Settings, *, of_thread: bool) -> Activation:

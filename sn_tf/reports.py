@@ -132,6 +132,7 @@ class PlanReport:
 
     Attributes:
         function: Name of the function.
+        device: Device whose memory is planned.
         feasible: Whether there is a plan that keeps the budget.
         policy: Policy that planned it.
         budget_bytes: Budget that it was planned for.
@@ -156,6 +157,7 @@ class PlanReport:
     """
 
     function: str
+    device: str
     feasible: bool
     policy: str
     budget_bytes: int
@@ -235,6 +237,7 @@ class PlanReport:
             return f"{title}\n\nNone: it runs as it is. {self.reason}\n"
         rows = [
             ("feasible", "yes" if self.feasible else "no"),
+            ("device", self.device),
             ("policy", self.policy),
             ("budget", format_bytes(self.budget_bytes)),
             ("stock peak", format_bytes(self.stock_peak_bytes)),
@@ -317,9 +320,15 @@ def reset_peak(device: str | None = None) -> None:
 
 
 def write_reports(reports: Iterable[PlanReport], folder: str) -> None:
-    """Writes each report as `<function>.json` and `<function>.md`."""
+    """Writes each report as `<function>.json` and `<function>.md`.
+
+    Those of other devices than the CPU have the device before the dot.
+    """
     for report in reports:
-        stem = re.sub(r"[^A-Za-z0-9_.-]", "_", report.function)
+        name = report.function
+        if report.device != "CPU:0":
+            name += f"_{report.device}"
+        stem = re.sub(r"[^A-Za-z0-9_.-]", "_", name)
         path = Path(folder) / stem
         path.with_name(f"{stem}.json").write_text(report.to_json() + "\n")
         path.with_name(f"{stem}.md").write_text(report.to_markdown())

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sessions and their activation: what is switched, and how it is put back.
 
-Two things are switched. The arena's budget is of the whole process; the graph
+Two things are switched. A device's budget is of the whole process; the graph
 pass is of the thread, through TensorFlow's function-call options. Whatever is
-active at one time must therefore agree on its settings.
+active for a device at one time must therefore agree on its settings. Each
+device has a session of its own.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import logging
 import threading
 from collections.abc import Callable, Mapping
@@ -27,10 +29,13 @@ _PASS_NAME = "SuperNeurons"
 
 _logger = logging.getLogger("sn_tf")
 _lock = threading.RLock()
-# One entry per activation, oldest first; all agree.
+# One entry per activation, oldest first; those of a device agree.
 _active: list[Session] = []
-# The session that `sn_tf.report()` tells of.
-_latest: Session | None = None
+# By device, what `sn_tf.report()` tells of.
+_latest: dict[str, Session] = {}
+# By device, the arena's budget before the first of the activations.
+_budgets_before: dict[str, int] = {}
+_thread = threading.local()
 
 
 class Session:
@@ -51,6 +56,16 @@ class Session:
         self._config: tuple[int, bytes, bytes] | None = None
         # Keys of the infeasible plans that were raised.
         self._raised: set[tuple[str, int]] = set()
+
+    @property
+    def device(self) -> str:
+        """The device whose memory is managed."""
+        return self.settings.options.device
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it has users."""
+        return self._users > 0
 
     def retain(self) -> None:
         """Adds a user."""
@@ -184,20 +199,23 @@ class Settings:
 
 
 def open_session(settings: Settings) -> Session:
-    """The active session, or a new one where none is active.
+    """The device's active session, or a new one where none is active.
 
     Raises:
         ValueError: If what is active disagrees with `settings`.
     """
-    global _latest
     with _lock:
         check_agreement(settings)
-        if _active:
-            session = _active[-1]
+        active = _active_for(settings.options.device)
+        if active:
+            session = active[-1]
             session.retain()
         else:
             session = Session(settings)
-        _latest = session
+        for device, latest in list(_latest.items()):
+            if not latest.is_open:
+                del _latest[device]
+        _latest[session.device] = session
         return session
 
 
@@ -206,9 +224,6 @@ class Activation:
 
     Context manager; also usable by its `start` and `stop`.
     """
-
-    # The arena's budget before the first of the activations.
-    _budget_before = 0
 
     def __init__(self, session: Session, *, of_thread: bool = True) -> None:
         """Prepares; nothing is active yet.
@@ -229,15 +244,26 @@ class Activation:
             ValueError: If more than the budget is in use already, or if what
                 is active disagrees.
         """
+        session = self.session
         with _lock:
-            check_agreement(self.session.settings)
-            if not _active:
-                Activation._budget_before = _set_budget(self.session)
-            _active.append(self.session)
+            check_agreement(session.settings)
+            if not _active_for(session.device):
+                _budgets_before[session.device] = _set_budget(session)
+            _active.append(session)
         if self._of_thread:
-            self._restore = _library.install_call_options(
-                self.session.serialized_config
+            before: list[Session] = getattr(_thread, "sessions", [])
+            # Each once, also where scopes that agree are nested.
+            managing = list(dict.fromkeys([*before, session]))
+            restore = _library.install_call_options(
+                functools.partial(_managed_config, managing)
             )
+            _thread.sessions = managing
+
+            def restore_all() -> None:
+                restore()
+                _thread.sessions = before
+
+            self._restore = restore_all
 
     def stop(self) -> None:
         """Puts back what `start` found. To be called by the same thread."""
@@ -245,8 +271,9 @@ class Activation:
             self._restore()
         with _lock:
             _active.remove(self.session)
-            if not _active:
-                _restore_budget(self.session, Activation._budget_before)
+            if not _active_for(self.session.device):
+                before = _budgets_before.pop(self.session.device)
+                _restore_budget(self.session, before)
 
     def __enter__(self) -> Activation:
         """Calls `start`."""
@@ -266,22 +293,35 @@ class Activation:
             raise infeasible from error
 
 
-def latest_session() -> Session | None:
-    """The session opened last, open or not; None before the first."""
-    return _latest
+def latest_sessions() -> list[Session]:
+    """The session opened last, open or not, and others open since then."""
+    with _lock:
+        return list(_latest.values())
 
 
 def check_agreement(settings: Settings) -> None:
-    """Raises ValueError where what is active disagrees with `settings`."""
+    """Raises ValueError where the device's active settings are not those."""
     with _lock:
-        for session in _active:
+        for session in _active_for(settings.options.device):
             if not session.settings.agrees_with(settings):
                 raise ValueError(
-                    "Two settings of sn_tf cannot be active at once, and these "
-                    f"disagree: {session.settings} (active), {settings} "
-                    "(requested). Leave the active scope, or call "
+                    "Two settings of sn_tf cannot be active for one device at "
+                    f"once, and these disagree: {session.settings} (active), "
+                    f"{settings} (requested). Leave the active scope, or call "
                     "sn_tf.disable(), before you ask for other settings."
                 )
+
+
+def _active_for(device: str) -> list[Session]:
+    return [session for session in _active if session.device == device]
+
+
+def _managed_config(sessions: list[Session], unmanaged: bytes) -> bytes:
+    """`unmanaged` with a pass for each session."""
+    config = unmanaged
+    for session in sessions:
+        config = session.serialized_config(config)
+    return config
 
 
 def _key(plan: PlanReport) -> tuple[str, int]:

@@ -10,7 +10,7 @@ Example:
     >>> sn_tf.sim.configure(memory="2GB", link="pcie3")
     >>> with sn_tf.sim.scope():
     ...     model = build()
-    ...     model.compile("sgd", "mse", jit_compile=False)
+    ...     model.compile("sgd", "mse")
     ...     model.fit(x, y)
     >>> sn_tf.stats("SIM:0").peak_bytes
 """
@@ -67,6 +67,16 @@ def configure(
 def device_count() -> int:
     """How many simulated devices this process has."""
     return _library.library().sim_count()
+
+
+def device_names() -> list[str]:
+    """Names of the simulated devices, as `tf.distribute` takes them.
+
+    Example:
+        >>> sn_tf.sim.configure("2GB", count=2)
+        >>> strategy = tf.distribute.MirroredStrategy(sn_tf.sim.device_names())
+    """
+    return [f"/device:SIM:{index}" for index in range(device_count())]
 
 
 def scope(index: SupportsIndex = 0) -> AbstractContextManager[Any]:

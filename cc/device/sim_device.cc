@@ -2,6 +2,7 @@
 //
 // The simulated accelerator as a device of TensorFlow, and how it copies.
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -94,6 +95,14 @@ class SimDeviceContext : public DeviceContext {
     done(absl::OkStatus());
   }
 
+  // What was launched has computed: there is nothing to wait for.
+  absl::Status ThenExecute(Device* /*device*/,
+                           stream_executor::Stream* /*none*/,
+                           std::function<void()> what) override {
+    what();
+    return absl::OkStatus();
+  }
+
   tsl::Allocator* host_memory_allocator() const override {
     return SimPinnedMemory();
   }
@@ -158,6 +167,9 @@ class SimDevice : public tensorflow::LocalDevice {
     return absl::OkStatus();
   }
 
+  // For tf.distribute and prefetch_to_device.
+  bool IsRemoteCallAllowed() const override { return true; }
+
   // Kernels have computed when they return.
   absl::Status Sync() override { return absl::OkStatus(); }
 
@@ -188,11 +200,10 @@ void CopyBetweenDevices(DeviceContext* /*send_context*/,
 
 class SimDeviceFactory : public tensorflow::DeviceFactory {
  public:
-  absl::Status ListPhysicalDevices(std::vector<std::string>* devices) override {
-    for (int i = 0; i < SimUnitCount(); ++i) {
-      devices->push_back(
-          absl::StrCat("/physical_device:", kSimDeviceType, ":", i));
-    }
+  // None: these are logical devices of the machine's own memory. Keras also
+  // compiles with XLA where it finds physical devices other than CPUs.
+  absl::Status ListPhysicalDevices(
+      std::vector<std::string>* /*devices*/) override {
     return absl::OkStatus();
   }
 

@@ -11,7 +11,8 @@ namespace sn_tf {
 inline constexpr char kSwapOutOp[] = "SnSwapOut";
 // SnSwapIn(handle: variant) -> tensor: T. Attributes: T, buffer.
 inline constexpr char kSwapInOp[] = "SnSwapIn";
-// SnObserve(inputs: T...) -> (). Attributes: T (list), observer (int), phase.
+// SnObserve(inputs: T...) -> (). Attributes: T (list), observer (int), phase,
+// of_device (the name of that whose memory is planned).
 // Phase "begin" runs first in every step of a rewritten graph and tells the
 // observer registered under that number the step's id and the shapes of
 // `inputs`; phase "writes" runs before state is written, and lets it be written
@@ -39,6 +40,7 @@ inline constexpr char kShapeAttr[] = "shape";
 inline constexpr char kNodeAttr[] = "node";
 inline constexpr char kKeyAttr[] = "key";
 inline constexpr char kObserverAttr[] = "observer";
+inline constexpr char kOfDeviceAttr[] = "of_device";
 inline constexpr char kPhaseAttr[] = "phase";
 inline constexpr char kPhaseBegin[] = "begin";
 inline constexpr char kPhaseWrites[] = "writes";

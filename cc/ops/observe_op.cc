@@ -23,6 +23,7 @@ REGISTER_OP(kObserveOp)
     .Input("inputs: T")
     .Attr("T: list(type) >= 0")
     .Attr("observer: int")
+    .Attr("of_device: string = 'CPU:0'")
     .Attr("phase: {'begin', 'writes', 'end'} = 'begin'")
     .SetIsStateful()
     .SetShapeFn(tensorflow::shape_inference::NoOutputs);

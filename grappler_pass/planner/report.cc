@@ -72,6 +72,7 @@ PlanReport ReportOf(const MemoryGraph& graph, const MemoryPlan& plan) {
 void WriteJson(const PlanReport& report, JsonWriter* json) {
   json->BeginObject();
   json->Key("function").String(report.function);
+  json->Key("device").String(report.device);
   json->Key("feasible").Bool(report.feasible);
   json->Key("policy").String(report.policy);
   json->Key("budget_bytes").Int(report.budget_bytes);

@@ -24,6 +24,7 @@ struct ReportAction {
 // in cc/capi/capi.h for the fields.
 struct PlanReport {
   std::string function;
+  std::string device;  // Whose memory is planned.
   bool feasible = false;
   std::string policy;
   int64_t budget_bytes = 0;
@@ -45,8 +46,8 @@ struct PlanReport {
   std::vector<ReportAction> actions;
 };
 
-// The report of a plan; the caller adds function, policy, costs, generation,
-// plan_seconds and reason.
+// The report of a plan; the caller adds function, device, policy, costs,
+// generation, plan_seconds and reason.
 PlanReport ReportOf(const MemoryGraph& graph, const MemoryPlan& plan);
 
 void WriteJson(const PlanReport& report, JsonWriter* json);

@@ -244,8 +244,10 @@ TEST_F(RewriteTest, SameInputSameGraph) {
 
 TEST_F(RewriteTest, ARewrittenGraphIsKnown) {
   const GrapplerItem item = SmallItem(64);
-  EXPECT_FALSE(IsObserved(item.graph));
-  EXPECT_TRUE(IsObserved(Rewrite(item, Options(0, "host"))));
+  EXPECT_FALSE(IsObserved(item.graph, "CPU:0"));
+  const GraphDef rewritten = Rewrite(item, Options(0, "host"));
+  EXPECT_TRUE(IsObserved(rewritten, "CPU:0"));
+  EXPECT_FALSE(IsObserved(rewritten, "SIM:0"));
 }
 
 TEST_F(RewriteTest, UnknownSizesAreObservedAndThenPlanned) {

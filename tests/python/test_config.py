@@ -20,6 +20,7 @@ from sn_tf import _library
 
 _REPORT: dict[str, Any] = {
     "function": "step",
+    "device": "CPU:0",
     "feasible": False,
     "policy": "auto",
     "budget_bytes": 100,

@@ -17,6 +17,7 @@ from sn_tf.reports import write_reports
 
 _PLAN = sn_tf.PlanReport(
     function="__inference_step_12",
+    device="CPU:0",
     feasible=True,
     policy="auto",
     budget_bytes=300_000_000,

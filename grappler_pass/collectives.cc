@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "grappler_pass/collectives.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+
+namespace sn_tf {
+namespace {
+
+// Not CollectiveInitializeCommunicator and CollectiveAssignGroup: each of them
+// returns at once.
+bool IsCollective(const tensorflow::NodeDef& node) {
+  static constexpr const char* kPrefixes[] = {
+      "CollectiveReduce", "CollectiveGather", "CollectiveBcast",
+      "CollectiveAllToAll", "CollectivePermute"};
+  return std::any_of(std::begin(kPrefixes), std::end(kPrefixes),
+                     [&node](const char* prefix) {
+                       return absl::StartsWith(node.op(), prefix);
+                     });
+}
+
+// The longest path to each op; ops on cycles are left out.
+std::vector<int> Levels(const MemoryGraph& graph) {
+  const std::vector<std::vector<OpId>> next = graph.Successors();
+  std::vector<int> level(graph.ops.size(), 0);
+  std::vector<size_t> missing;
+  std::vector<OpId> order;
+  for (size_t i = 0; i < graph.ops.size(); ++i) {
+    missing.push_back(graph.ops[i].after.size());
+    if (missing[i] == 0) order.push_back(static_cast<OpId>(i));
+  }
+  for (size_t seen = 0; seen < order.size(); ++seen) {
+    for (const OpId op : next[order[seen]]) {
+      level[op] = std::max(level[op], level[order[seen]] + 1);
+      if (--missing[op] == 0) order.push_back(op);
+    }
+  }
+  return level;
+}
+
+using Column =
+    std::vector<OpId>;  // The collective ops of one device, in order.
+
+// TensorFlow launches them in the same order on each device, by control edges
+// through a token; which of them meet is known to the running step only.
+std::vector<Column> ColumnsByDevice(const tensorflow::GraphDef& graph,
+                                    const ImportedGraph& imported) {
+  std::map<std::string, Column> by_device;
+  for (size_t i = 0; i < imported.node_index.size(); ++i) {
+    const tensorflow::NodeDef& node = graph.node(imported.node_index[i]);
+    if (!IsCollective(node)) continue;
+    by_device[node.device()].push_back(static_cast<OpId>(i));
+  }
+  if (by_device.size() < 2) return {};
+  const std::vector<int> level = Levels(imported.memory);
+  std::vector<Column> columns;
+  for (auto& [device, column] : by_device) {
+    std::stable_sort(column.begin(), column.end(),
+                     [&level](OpId a, OpId b) { return level[a] < level[b]; });
+    columns.push_back(std::move(column));
+  }
+  return columns;
+}
+
+// Whether the k-th ops of all devices can be taken to meet.
+bool Meet(const MemoryGraph& graph, const std::vector<Column>& columns) {
+  for (const Column& column : columns) {
+    if (column.size() != columns[0].size()) return false;
+    for (size_t k = 0; k < column.size(); ++k) {
+      if (graph.ops[column[k]].type != graph.ops[columns[0][k]].type) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+void CoupleCollectives(const tensorflow::GraphDef& graph,
+                       ImportedGraph* imported) {
+  const std::vector<Column> columns = ColumnsByDevice(graph, *imported);
+  if (columns.empty()) return;
+  std::vector<Op>& ops = imported->memory.ops;
+  if (!Meet(imported->memory, columns)) {
+    imported->unsupported =
+        "the collective ops of its devices differ, so that an order for one "
+        "device might let them wait for each other without end: nothing is "
+        "moved in this graph";
+    return;
+  }
+  for (size_t k = 0; k < columns[0].size(); ++k) {
+    std::vector<OpId> before;
+    for (const Column& column : columns) {
+      const std::vector<OpId>& own = ops[column[k]].after;
+      before.insert(before.end(), own.begin(), own.end());
+    }
+    std::sort(before.begin(), before.end());
+    before.erase(std::unique(before.begin(), before.end()), before.end());
+    for (const Column& column : columns) ops[column[k]].after = before;
+  }
+}
+
+}  // namespace sn_tf
