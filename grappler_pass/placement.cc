@@ -2,6 +2,7 @@
 #include "grappler_pass/placement.h"
 
 #include "absl/strings/str_cat.h"
+#include "cc/ops/names.h"
 #include "tensorflow/core/framework/memory_types.h"
 #include "tensorflow/core/framework/op.h"
 #include "tensorflow/core/framework/types.h"
@@ -21,20 +22,24 @@ std::vector<bool> InDeviceMemory(const MemoryTypeVector& types) {
   return in_device;
 }
 
-// False where the node has no device yet.
-bool ParseDevice(const tensorflow::NodeDef& node,
-                 DeviceNameUtils::ParsedName* name) {
-  return DeviceNameUtils::ParseFullOrLocalName(node.device(), name) &&
-         name->has_type;
+// False where `device` names none: the node is not placed yet.
+bool ParseDevice(const std::string& device, DeviceNameUtils::ParsedName* name) {
+  if (!DeviceNameUtils::ParseFullOrLocalName(device, name) || !name->has_type) {
+    return false;
+  }
+  if (name->type == tensorflow::DEVICE_CPU && name->has_id &&
+      name->id >= kFirstSimAlias) {
+    name->type = kSimDeviceType;
+    name->id -= kFirstSimAlias;
+  }
+  return true;
 }
 
 }  // namespace
 
 std::string ManagedDevice(const std::string& device) {
   DeviceNameUtils::ParsedName name;
-  if (!DeviceNameUtils::ParseFullOrLocalName(device, &name) || !name.has_type) {
-    return "";
-  }
+  if (!ParseDevice(device, &name)) return "";
   // All CPU devices of a process share one arena.
   const int id =
       name.has_id && name.type != tensorflow::DEVICE_CPU ? name.id : 0;
@@ -43,14 +48,15 @@ std::string ManagedDevice(const std::string& device) {
 
 bool IsOnCpu(const tensorflow::NodeDef& node) {
   DeviceNameUtils::ParsedName name;
-  return !ParseDevice(node, &name) || name.type == tensorflow::DEVICE_CPU;
+  return !ParseDevice(node.device(), &name) ||
+         name.type == tensorflow::DEVICE_CPU;
 }
 
 NodePlacement PlacementOf(const tensorflow::NodeDef& node,
                           const std::string& device) {
   NodePlacement placement;
   DeviceNameUtils::ParsedName name;
-  if (!ParseDevice(node, &name)) return placement;
+  if (!ParseDevice(node.device(), &name)) return placement;
   placement.on_device = device == ManagedDevice(node.device());
   if (!placement.on_device || name.type == tensorflow::DEVICE_CPU) {
     return placement;

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cc/device/sim_kernels.h"
 
+#include <map>
 #include <memory>
 #include <set>
 #include <utility>
 
+#include "absl/strings/match.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "cc/ops/inner_kernel.h"
 #include "cc/ops/names.h"
 #include "tensorflow/core/framework/kernel_def.pb.h"
+#include "tensorflow/core/framework/op.h"
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/framework/types.h"
 
@@ -71,28 +76,73 @@ OpKernel* CreateSimKernel(OpKernelConstruction* context) {
   return new SimSyncKernel(context, *std::move(cpu));
 }
 
+using HostArguments = std::map<std::string, std::set<std::string>>;  // By op.
+
+void Register(KernelDef kernel) {
+  kernel.set_device_type(kSimDeviceType);
+  // The registry takes it.
+  tensorflow::kernel_factory::OpKernelRegistrar(
+      new KernelDef(std::move(kernel)), "SimKernel", CreateSimKernel);
+}
+
+// Whether it is made of others by the passes for CPUs (sim_fusions.cc).
+bool IsFused(const std::string& op) {
+  return absl::StartsWith(op, "_Mkl") || absl::StartsWith(op, "_Fused") ||
+         op == "_UnaryOpsComposition";
+}
+
+// The op in whose place one of oneDNN's is put.
+std::string ReplacedBy(absl::string_view op) {
+  absl::ConsumePrefix(&op, "_Mkl");
+  absl::ConsumePrefix(&op, "Native");
+  absl::ConsumeSuffix(&op, "WithBias");
+  return std::string(op);
+}
+
+// A CPU's kernel, with in host memory what the replaced op has there.
+void RegisterFused(const KernelDef& kernel, const HostArguments& on_host) {
+  KernelDef own = kernel;
+  const tensorflow::OpDef* def = nullptr;
+  const auto host = on_host.find(ReplacedBy(kernel.op()));
+  if (host != on_host.end() &&
+      tensorflow::OpRegistry::Global()->LookUpOpDef(kernel.op(), &def).ok()) {
+    for (const auto& argument : def->input_arg()) {
+      if (host->second.count(argument.name()) > 0) {
+        own.add_host_memory_arg(argument.name());
+      }
+    }
+  }
+  Register(std::move(own));
+}
+
 }  // namespace
 
 std::string RegisterSimKernels() {
   const tensorflow::KernelList kernels = tensorflow::GetAllRegisteredKernels();
   std::set<std::string> on_cpu;
   std::set<std::string> known;  // Those of our own ops.
+  HostArguments on_host;
   for (const KernelDef& kernel : kernels.kernel()) {
     if (kernel.device_type() == tensorflow::DEVICE_CPU) {
       on_cpu.insert(kernel.op());
+    } else if (kernel.device_type() == tensorflow::DEVICE_GPU) {
+      on_host[kernel.op()].insert(kernel.host_memory_arg().begin(),
+                                  kernel.host_memory_arg().end());
     }
     if (kernel.device_type() == kSimDeviceType) known.insert(kernel.op());
   }
   int registered = 0;
   for (const KernelDef& kernel : kernels.kernel()) {
+    if (kernel.device_type() == tensorflow::DEVICE_CPU &&
+        IsFused(kernel.op())) {
+      RegisterFused(kernel, on_host);
+    }
     if (kernel.device_type() != tensorflow::DEVICE_GPU) continue;
-    if (on_cpu.count(kernel.op()) == 0 || known.count(kernel.op()) > 0) {
+    if (IsFused(kernel.op()) || on_cpu.count(kernel.op()) == 0 ||
+        known.count(kernel.op()) > 0) {
       continue;
     }
-    auto* const own = new KernelDef(kernel);  // The registry takes it.
-    own->set_device_type(kSimDeviceType);
-    tensorflow::kernel_factory::OpKernelRegistrar(own, "SimKernel",
-                                                  CreateSimKernel);
+    Register(kernel);
     ++registered;
   }
   if (registered > 0) return "";

@@ -26,6 +26,9 @@ inline constexpr char kKeepOp[] = "SnKeep";
 
 // The type of simulated accelerators: "/device:SIM:0".
 inline constexpr char kSimDeviceType[] = "SIM";
+// In Grappler's graphs, SIM:k goes by the name of CPU:<kFirstSimAlias + k>: see
+// cc/device/sim_fusions.cc.
+inline constexpr int kFirstSimAlias = 1000;
 
 // SnHold(tensor: T) -> held: T, the same memory. Not folded as a constant.
 inline constexpr char kHoldOp[] = "SnHold";

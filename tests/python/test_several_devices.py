@@ -17,8 +17,6 @@ import pytest
 _RunPython = Callable[[str], "subprocess.CompletedProcess[str]"]
 
 _START = """
-import os
-os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"
 import contextlib, gc, json, keras, numpy as np, tensorflow as tf
 import sn_tf
 sn_tf.sim.configure("256MB", link="unlimited", count=2)

@@ -18,10 +18,7 @@ import sn_tf
 
 _RunPython = Callable[[str], "subprocess.CompletedProcess[str]"]
 
-# oneDNN's kernels are of CPUs only: without them both devices run the same.
 _START = """
-import os
-os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"
 import json, keras, numpy as np, tensorflow as tf
 import sn_tf
 tf.config.threading.set_inter_op_parallelism_threads(1)
@@ -259,7 +256,7 @@ def test_an_op_without_a_kernel(results: Callable[[str], Any]) -> None:
 _PLAN = (
     _START
     + """
-def train(device, scope, steps=4):
+def train(device, scope, steps=4, filters=(32, 32, 64, 64)):
     keras.utils.set_random_seed(1)
     layers = keras.layers
     x = np.random.rand(32, 32, 32, 3).astype("float32")
@@ -267,8 +264,8 @@ def train(device, scope, steps=4):
     copied = []
     with tf.device(f"/device:{device}"), scope:
         model = keras.Sequential([layers.Input((32, 32, 3))])
-        for filters in (32, 32, 64, 64):
-            model.add(layers.Conv2D(filters, 3, padding="same"))
+        for count in filters:
+            model.add(layers.Conv2D(count, 3, padding="same"))
             model.add(layers.BatchNormalization())
             model.add(layers.ReLU())
         model.add(layers.GlobalAveragePooling2D())
@@ -325,15 +322,16 @@ def test_training_where_stock_runs_out(results: Callable[[str], Any]) -> None:
         + textwrap.dedent("""
             import contextlib
             sn_tf.sim.configure("90MB", link="unlimited")
-            weights, *_ = train("CPU:0", order("CPU:0"))
+            deep = (32,) * 4 + (64,) * 4
+            weights, *_ = train("CPU:0", order("CPU:0"), filters=deep)
             try:
-                train("SIM:0", contextlib.nullcontext())
+                train("SIM:0", contextlib.nullcontext(), filters=deep)
                 stock = ""
             except tf.errors.ResourceExhaustedError as error:
                 stock = error.message
             import gc; gc.collect()
             planned, *_ = train(
-                "SIM:0", sn_tf.scope("52MB", device="SIM:0")
+                "SIM:0", sn_tf.scope("52MB", device="SIM:0"), filters=deep
             )
             print(json.dumps([stock, planned == weights]))
         """)
