@@ -115,9 +115,14 @@ class ListScheduler {
         preference_(std::move(preference)),
         missing_(graph.ops.size()),
         done_(graph.ops.size(), false),
-        unread_(graph.buffers.size()) {
+        unread_(graph.buffers.size()),
+        overwrites_(graph.ops.size()) {
     for (size_t b = 0; b < graph.buffers.size(); ++b) {
       unread_[b] = graph.buffers[b].readers.size();
+      const OpId overwriter = graph.buffers[b].overwriter;
+      if (overwriter != kNone) {
+        overwrites_[overwriter].push_back(static_cast<BufferId>(b));
+      }
     }
     for (size_t i = 0; i < graph.ops.size(); ++i) {
       missing_[i] = graph.ops[i].after.size();
@@ -156,7 +161,18 @@ class ListScheduler {
     for (const BufferId b : graph_.ops[op].writes) {
       if (!graph_.buffers[b].view) freed -= graph_.buffers[b].bytes;
     }
+    // A variable that is overwritten too early is copied.
+    for (const BufferId b : overwrites_[op]) {
+      if (IsRead(b, op)) freed -= graph_.buffers[b].bytes;
+    }
     return freed;
+  }
+
+  // Whether ops other than `writer` have yet to read `b`.
+  bool IsRead(BufferId b, OpId writer) const {
+    const std::vector<BufferId>& reads = graph_.ops[writer].reads;
+    const bool own = std::binary_search(reads.begin(), reads.end(), b);
+    return unread_[b] > (own ? 1 : 0);
   }
 
   // A fused pair becomes ready together, so that nothing comes between.
@@ -196,6 +212,8 @@ class ListScheduler {
     route_.push_back(op);
     for (const BufferId b : graph_.ops[op].reads) {
       if (--unread_[b] == 1) Reconsider(b);
+      const OpId overwriter = graph_.buffers[b].overwriter;
+      if (overwriter != kNone && !IsRead(b, overwriter)) Prefer(overwriter);
     }
     for (const OpId next : successors_[op]) {
       if (--missing_[next] == 0) Offer(next);
@@ -206,11 +224,16 @@ class ListScheduler {
   void Reconsider(BufferId b) {
     for (const OpId reader : graph_.buffers[b].readers) {
       if (done_[reader]) continue;
-      if (missing_[reader] == 0 && PartnerReady(reader) &&
-          FreedBytes(reader) > 0) {
-        freeing_.push({preference_[reader], reader});
-      }
+      Prefer(reader);
       return;
+    }
+  }
+
+  // Of the ready ops, where it frees memory.
+  void Prefer(OpId op) {
+    if (!done_[op] && missing_[op] == 0 && PartnerReady(op) &&
+        FreedBytes(op) > 0) {
+      freeing_.push({preference_[op], op});
     }
   }
 
@@ -220,6 +243,7 @@ class ListScheduler {
   std::vector<size_t> missing_;
   std::vector<bool> done_;
   std::vector<size_t> unread_;
+  std::vector<std::vector<BufferId>> overwrites_;  // By op.
   Heap freeing_, ordered_, parked_;
   Route route_;
 };
