@@ -19,7 +19,7 @@ class LinkStats:
     """The link of a simulated device, since the device was made.
 
     Attributes:
-        name: Which preset it is: `"pcie3"`.
+        name: As it was given to `sim.configure`: `"pcie3"`.
         to_device_bytes: Copied from host memory to the device.
         to_device_seconds: Time in which that direction was busy.
         to_host_bytes: Copied from the device to host memory.

@@ -65,7 +65,7 @@ SN_TF_EXPORT char* SnTfCloseSink(const char* device);
 // ---- Simulated accelerators -----------------------------------------------
 
 // Makes `count` devices "SIM:0" and on, with `memory_bytes` each and a link
-// that is one of the presets of cc/pool/link_model.h. Before TensorFlow makes
+// as ParseLinkModel of cc/pool/link_model.h takes it. Before TensorFlow makes
 // its devices; again only with the same arguments.
 SN_TF_EXPORT char* SnTfSimConfigure(int count, int64_t memory_bytes,
                                     const char* link);

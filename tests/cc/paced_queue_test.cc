@@ -19,37 +19,6 @@ double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-TEST(LinkModelTest, PresetsAreKnownByName) {
-  for (const char* name :
-       {"pcie3", "pcie4", "pcie5", "nvlink2", "nvlink4", "unlimited"}) {
-    const LinkModel* const model = FindLinkModel(name);
-    ASSERT_NE(model, nullptr) << name;
-    EXPECT_EQ(model->name, name);
-    EXPECT_NE(LinkModelNames().find(name), std::string::npos);
-  }
-  EXPECT_EQ(FindLinkModel("pcie9"), nullptr);
-}
-
-TEST(LinkModelTest, ACopyTakesLatencyAndItsBytes) {
-  const LinkModel model{"test", 100, 50, 2};
-  EXPECT_DOUBLE_EQ(model.Seconds(0, HostMemory::kPinned), 2);
-  EXPECT_DOUBLE_EQ(model.Seconds(300, HostMemory::kPinned), 5);
-  EXPECT_DOUBLE_EQ(model.Seconds(300, HostMemory::kPageable), 8);
-  EXPECT_EQ(FindLinkModel("unlimited")->Seconds(1 << 30, HostMemory::kPageable),
-            0);
-}
-
-TEST(LinkModelTest, PinnedIsFasterAndNewerIsFaster) {
-  double last = 0;
-  for (const char* name : {"pcie3", "pcie4", "pcie5"}) {
-    const LinkModel& model = *FindLinkModel(name);
-    EXPECT_GT(model.pinned_bytes_per_s, model.pageable_bytes_per_s);
-    EXPECT_DOUBLE_EQ(model.pinned_bytes_per_s,
-                     last > 0 ? 2 * last : model.pinned_bytes_per_s);
-    last = model.pinned_bytes_per_s;
-  }
-}
-
 class PacedQueueTest : public testing::Test {
  protected:
   // Copies `bytes` bytes of value `value` and returns when that is done.
