@@ -24,6 +24,9 @@ class LinkStats:
         to_device_seconds: Time in which that direction was busy.
         to_host_bytes: Copied from the device to host memory.
         to_host_seconds: Time in which that direction was busy.
+        stall_seconds: Time in which a copy was asked for and had not ended,
+            and the device computed nothing: the part of copying that was not
+            hidden behind computation.
         elapsed_seconds: Age of the device.
         bandwidth_bytes_per_s: Of pinned memory, in each direction, as
             modelled; 0 where it is unlimited.
@@ -34,6 +37,7 @@ class LinkStats:
     to_device_seconds: float
     to_host_bytes: int
     to_host_seconds: float
+    stall_seconds: float
     elapsed_seconds: float
     bandwidth_bytes_per_s: float
 
@@ -54,6 +58,7 @@ class LinkStats:
             "to_device_seconds",
             "to_host_bytes",
             "to_host_seconds",
+            "stall_seconds",
             "elapsed_seconds",
         )
         return dataclasses.replace(

@@ -35,7 +35,7 @@ SN_TF_EXPORT int SnTfInstallAllocator();
 // swapped_out_bytes swapped_in_bytes host_tier_in_use_bytes evictions
 // stall_seconds; and of a simulated device memory_bytes, link (name
 // to_device_bytes to_device_seconds to_host_bytes to_host_seconds
-// elapsed_seconds bandwidth_bytes_per_s (0: unlimited)).
+// stall_seconds elapsed_seconds bandwidth_bytes_per_s (0: unlimited)).
 // resident_bytes is what was in use when the last observed step began
 // (in_use_bytes when none has). nullptr for an unknown device.
 SN_TF_EXPORT char* SnTfStats(const char* device);

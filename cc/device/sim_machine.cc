@@ -74,6 +74,7 @@ SimUnit::SimUnit(int index, int64_t memory_bytes, const LinkModel& model)
   memory.SetPressureCallback([this](int64_t /*bytes_needed*/) {
     constexpr std::chrono::seconds kLongestWait{10};
     thread_local std::array<uint64_t, kMostUnits> seen{};
+    const StallClock::Waiting waiting(&link.stalls);
     return link.to_host.WaitForProgress(&seen[this->index], kLongestWait);
   });
 }

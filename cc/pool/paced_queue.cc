@@ -14,6 +14,7 @@ void PacedQueue::Copy(void* destination, const void* source, int64_t bytes,
   const Clock::time_point pushed = Clock::now();
   const auto modelled = std::chrono::duration_cast<Clock::duration>(
       std::chrono::duration<double>(model_.Seconds(bytes, memory)));
+  stalls_->CopyBegins();
   Transfer transfer;
   transfer.bytes = bytes;
   transfer.copy = [=] {
@@ -23,6 +24,7 @@ void PacedQueue::Copy(void* destination, const void* source, int64_t bytes,
     free_at_ = std::max(begin + modelled, Clock::now());
     busy_ += (free_at_ - begin).count();
     std::this_thread::sleep_until(free_at_);
+    stalls_->CopyEnds();
     return std::string();
   };
   transfer.done = [done = std::move(done)](const std::string& /*error*/) {

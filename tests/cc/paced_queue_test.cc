@@ -5,10 +5,12 @@
 
 #include <chrono>
 #include <future>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "cc/pool/link_model.h"
+#include "cc/pool/stall_clock.h"
 
 namespace sn_tf {
 namespace {
@@ -30,10 +32,12 @@ class PacedQueueTest : public testing::Test {
                 memory, [done] { done->set_value(); });
     return done->get_future();
   }
+
+  StallClock stalls_;
 };
 
 TEST_F(PacedQueueTest, NoCopyEndsBeforeTheModelLetsIt) {
-  PacedQueue queue("test", {"test", 1e6, 5e5, 0.01});
+  PacedQueue queue("test", {"test", 1e6, 5e5, 0.01}, &stalls_);
   const std::vector<char> from(20'000, 7);
   std::vector<char> to(from.size());
   const Clock::time_point start = Clock::now();
@@ -47,7 +51,7 @@ TEST_F(PacedQueueTest, NoCopyEndsBeforeTheModelLetsIt) {
 }
 
 TEST_F(PacedQueueTest, CopiesOfADirectionFollowOneAnother) {
-  PacedQueue queue("test", {"test", 1e6, 1e6, 0});
+  PacedQueue queue("test", {"test", 1e6, 1e6, 0}, &stalls_);
   const std::vector<char> from(10'000, 7);
   std::vector<char> to(from.size());
   const Clock::time_point start = Clock::now();
@@ -70,6 +74,17 @@ TEST_F(PacedQueueTest, TheDirectionsOfALinkDoNotWaitForEachOther) {
   slow.wait();
   EXPECT_EQ(link.to_device.stats().bytes, 500'000);
   EXPECT_EQ(link.to_host.stats().bytes, 1'000);
+  // Nothing was computed, and there was a copy all the time.
+  EXPECT_GE(link.stalls.seconds(), 0.5);
+}
+
+TEST_F(PacedQueueTest, CopiesBehindComputationAreNoStall) {
+  PacedLink link("test", {"test", 1e6, 1e6, 0});
+  const std::vector<char> from(10'000, 7);
+  std::vector<char> to(from.size());
+  const StallClock::Computing computing(&link.stalls);
+  Copy(&link.to_device, &to, from).wait();
+  EXPECT_EQ(link.stalls.seconds(), 0);
 }
 
 }  // namespace
