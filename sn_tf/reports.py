@@ -22,8 +22,11 @@ class LinkStats:
         name: As it was given to `sim.configure`: `"pcie3"`.
         to_device_bytes: Copied from host memory to the device.
         to_device_seconds: Time in which that direction was busy.
+        to_device_modelled_seconds: Time that the link would have needed; less
+            than that where it is faster than this machine's memory.
         to_host_bytes: Copied from the device to host memory.
         to_host_seconds: Time in which that direction was busy.
+        to_host_modelled_seconds: Time that the link would have needed.
         stall_seconds: Time in which a copy was asked for and had not ended,
             and the device computed nothing: the part of copying that was not
             hidden behind computation.
@@ -35,8 +38,10 @@ class LinkStats:
     name: str
     to_device_bytes: int
     to_device_seconds: float
+    to_device_modelled_seconds: float
     to_host_bytes: int
     to_host_seconds: float
+    to_host_modelled_seconds: float
     stall_seconds: float
     elapsed_seconds: float
     bandwidth_bytes_per_s: float
@@ -56,8 +61,10 @@ class LinkStats:
         grown = (
             "to_device_bytes",
             "to_device_seconds",
+            "to_device_modelled_seconds",
             "to_host_bytes",
             "to_host_seconds",
+            "to_host_modelled_seconds",
             "stall_seconds",
             "elapsed_seconds",
         )

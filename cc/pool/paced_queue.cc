@@ -23,6 +23,7 @@ void PacedQueue::Copy(void* destination, const void* source, int64_t bytes,
     StreamCopy(destination, source, bytes);
     free_at_ = std::max(begin + modelled, Clock::now());
     busy_ += (free_at_ - begin).count();
+    modelled_ += modelled.count();
     std::this_thread::sleep_until(free_at_);
     stalls_->CopyEnds();
     return std::string();
@@ -37,6 +38,10 @@ TransferQueueStats PacedQueue::stats() const {
   TransferQueueStats stats = queue_.stats();
   stats.seconds = std::chrono::duration<double>(Clock::duration(busy_)).count();
   return stats;
+}
+
+double PacedQueue::modelled_seconds() const {
+  return std::chrono::duration<double>(Clock::duration(modelled_)).count();
 }
 
 }  // namespace sn_tf

@@ -38,6 +38,9 @@ class PacedQueue {
   // `seconds` is the time in which the direction was busy.
   TransferQueueStats stats() const;
 
+  // The time in which it would have been, had this machine kept up.
+  double modelled_seconds() const;
+
  private:
   using Clock = std::chrono::steady_clock;
 
@@ -45,6 +48,7 @@ class PacedQueue {
   StallClock* const stalls_;
   Clock::time_point free_at_{};  // Of the queue's thread only.
   std::atomic<Clock::duration::rep> busy_{0};
+  std::atomic<Clock::duration::rep> modelled_{0};
   TransferQueue queue_;  // Last: its thread uses the others.
 };
 

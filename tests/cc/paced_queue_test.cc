@@ -48,6 +48,7 @@ TEST_F(PacedQueueTest, NoCopyEndsBeforeTheModelLetsIt) {
   EXPECT_GE(SecondsSince(start), 0.08);
   EXPECT_EQ(queue.stats().bytes, 40'000);
   EXPECT_GE(queue.stats().seconds, 0.08 - 1e-9);
+  EXPECT_NEAR(queue.modelled_seconds(), 0.08, 1e-8);
 }
 
 TEST_F(PacedQueueTest, CopiesOfADirectionFollowOneAnother) {

@@ -218,7 +218,9 @@ def test_a_link_of_ones_own(
     assert found["to_device_bytes"] == 16_000_000
     # Memory that is not pinned; and nothing was computed meanwhile.
     least = 16_000_000 / (bytes_per_s / 2)
-    assert found["to_device_seconds"] >= least
+    modelled = found["to_device_modelled_seconds"]
+    assert least < modelled <= found["to_device_seconds"]
+    assert found["to_host_modelled_seconds"] == 0
     assert least <= found["stall_seconds"] <= found["elapsed_seconds"]
 
 
