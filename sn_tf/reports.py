@@ -19,11 +19,17 @@ class LinkStats:
     """The link of a simulated device, since the device was made.
 
     Attributes:
-        name: Which preset it is: `"pcie3"`.
+        name: As it was given to `sim.configure`: `"pcie3"`.
         to_device_bytes: Copied from host memory to the device.
         to_device_seconds: Time in which that direction was busy.
+        to_device_modelled_seconds: Time that the link would have needed; less
+            than that where it is faster than this machine's memory.
         to_host_bytes: Copied from the device to host memory.
         to_host_seconds: Time in which that direction was busy.
+        to_host_modelled_seconds: Time that the link would have needed.
+        stall_seconds: Time in which a copy was asked for and had not ended,
+            and the device computed nothing: the part of copying that was not
+            hidden behind computation.
         elapsed_seconds: Age of the device.
         bandwidth_bytes_per_s: Of pinned memory, in each direction, as
             modelled; 0 where it is unlimited.
@@ -32,8 +38,11 @@ class LinkStats:
     name: str
     to_device_bytes: int
     to_device_seconds: float
+    to_device_modelled_seconds: float
     to_host_bytes: int
     to_host_seconds: float
+    to_host_modelled_seconds: float
+    stall_seconds: float
     elapsed_seconds: float
     bandwidth_bytes_per_s: float
 
@@ -52,8 +61,11 @@ class LinkStats:
         grown = (
             "to_device_bytes",
             "to_device_seconds",
+            "to_device_modelled_seconds",
             "to_host_bytes",
             "to_host_seconds",
+            "to_host_modelled_seconds",
+            "stall_seconds",
             "elapsed_seconds",
         )
         return dataclasses.replace(

@@ -42,7 +42,11 @@ def configure(
         memory: Memory of each device: bytes, or text such as `"12GB"`. It is
             taken from this machine's as it is used. Defaults to `"8GB"`.
         link: What copies cost: `"pcie3"`, `"pcie4"`, `"pcie5"`, `"nvlink2"`,
-            `"nvlink4"`, or `"unlimited"`. Defaults to `"pcie3"`.
+            `"nvlink4"`, or `"unlimited"`; all but the last also slowed by a
+            whole number, such as `"pcie4/16"`: every copy then takes 16 times
+            as long. Or a bandwidth such as `"800MB/s"`: of pinned memory in
+            each direction, with half of it for other memory and the latency
+            of PCI Express. Defaults to `"pcie3"`.
         count: Number of devices. Defaults to 1.
 
     Raises:
@@ -59,7 +63,8 @@ def configure(
     if not isinstance(link, str):
         raise ValueError(
             f"Invalid value for argument `link`. Received: link={link!r}. "
-            "Expected the name of a link, such as 'pcie3'."
+            "Expected the name of a link, such as 'pcie3' or 'pcie4/16', or a "
+            "bandwidth, such as '800MB/s'."
         )
     _library.library().configure_sim(devices, memory_bytes, link)
 

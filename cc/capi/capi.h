@@ -34,8 +34,9 @@ SN_TF_EXPORT int SnTfInstallAllocator();
 // high_water_bytes largest_free_bytes allocations fragmentation
 // swapped_out_bytes swapped_in_bytes host_tier_in_use_bytes evictions
 // stall_seconds; and of a simulated device memory_bytes, link (name
-// to_device_bytes to_device_seconds to_host_bytes to_host_seconds
-// elapsed_seconds bandwidth_bytes_per_s (0: unlimited)).
+// to_device_bytes to_device_seconds to_device_modelled_seconds to_host_bytes
+// to_host_seconds to_host_modelled_seconds stall_seconds elapsed_seconds
+// bandwidth_bytes_per_s (0: unlimited)).
 // resident_bytes is what was in use when the last observed step began
 // (in_use_bytes when none has). nullptr for an unknown device.
 SN_TF_EXPORT char* SnTfStats(const char* device);
@@ -65,7 +66,7 @@ SN_TF_EXPORT char* SnTfCloseSink(const char* device);
 // ---- Simulated accelerators -----------------------------------------------
 
 // Makes `count` devices "SIM:0" and on, with `memory_bytes` each and a link
-// that is one of the presets of cc/pool/link_model.h. Before TensorFlow makes
+// as ParseLinkModel of cc/pool/link_model.h takes it. Before TensorFlow makes
 // its devices; again only with the same arguments.
 SN_TF_EXPORT char* SnTfSimConfigure(int count, int64_t memory_bytes,
                                     const char* link);

@@ -74,8 +74,12 @@ void WriteSim(const SimUnit& sim, JsonWriter* json) {
   json->Key("name").String(link.model.name);
   json->Key("to_device_bytes").Int(in.bytes);
   json->Key("to_device_seconds").Double(in.seconds);
+  json->Key("to_device_modelled_seconds")
+      .Double(link.to_device.modelled_seconds());
   json->Key("to_host_bytes").Int(out.bytes);
   json->Key("to_host_seconds").Double(out.seconds);
+  json->Key("to_host_modelled_seconds").Double(link.to_host.modelled_seconds());
+  json->Key("stall_seconds").Double(link.stalls.seconds());
   json->Key("elapsed_seconds").Double(link.AgeSeconds());
   json->Key("bandwidth_bytes_per_s").Double(link.model.pinned_bytes_per_s);
   json->EndObject();

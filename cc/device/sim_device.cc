@@ -18,6 +18,7 @@
 #include "tensorflow/core/common_runtime/local_device.h"
 #include "tensorflow/core/framework/allocator.h"
 #include "tensorflow/core/framework/device_base.h"
+#include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/framework/tensor.h"
 #include "tensorflow/core/public/session_options.h"
 
@@ -152,6 +153,17 @@ class SimDevice : public tensorflow::LocalDevice {
         context_->CopyCPUTensorToDeviceSync(&parsed, this, &copy));
     *tensor = std::move(copy);
     return absl::OkStatus();
+  }
+
+  void Compute(tensorflow::OpKernel* kernel,
+               tensorflow::OpKernelContext* context) override {
+    if (kernel->AsAsync() != nullptr) {
+      // Called eagerly, these wait here, for copies or for other ops.
+      LocalDevice::Compute(kernel, context);
+      return;
+    }
+    const StallClock::Computing computing(&unit_->link.stalls);
+    LocalDevice::Compute(kernel, context);
   }
 
   void CopyTensorInSameDevice(const Tensor* input_tensor, Tensor* output_tensor,

@@ -43,9 +43,9 @@ std::string Check(const SimOptions& options) {
         "Invalid value for argument `count`. Received: count=", options.count,
         ". Expected 1 to ", kMostUnits, " devices.");
   }
-  if (FindLinkModel(options.link) == nullptr) {
+  if (!ParseLinkModel(options.link).has_value()) {
     return absl::StrCat("Invalid value for argument `link`. Received: link='",
-                        options.link, "'. Expected one of: ", LinkModelNames(),
+                        options.link, "'. Expected ", ExpectedLinkModels(),
                         ".");
   }
   const int64_t physical = AddressRange::PhysicalMemoryBytes();
@@ -74,6 +74,7 @@ SimUnit::SimUnit(int index, int64_t memory_bytes, const LinkModel& model)
   memory.SetPressureCallback([this](int64_t /*bytes_needed*/) {
     constexpr std::chrono::seconds kLongestWait{10};
     thread_local std::array<uint64_t, kMostUnits> seen{};
+    const StallClock::Waiting waiting(&link.stalls);
     return link.to_host.WaitForProgress(&seen[this->index], kLongestWait);
   });
 }
@@ -104,7 +105,7 @@ std::string ConfigureSim(const SimOptions& options) {
   machine.options = options;
   for (int i = 0; i < options.count; ++i) {
     machine.units.push_back(std::make_unique<SimUnit>(
-        i, options.memory_bytes, *FindLinkModel(options.link)));
+        i, options.memory_bytes, *ParseLinkModel(options.link)));
     AddArena(absl::StrCat(kSimDeviceType, ":", i), &machine.units[i]->memory);
   }
   return "";

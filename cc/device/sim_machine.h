@@ -18,7 +18,7 @@ namespace sn_tf {
 struct SimOptions {
   int count = 1;
   int64_t memory_bytes = 0;  // Of each.
-  std::string link;          // See FindLinkModel.
+  std::string link;          // See ParseLinkModel.
 };
 
 // One accelerator. Its memory is a range of fixed size: what is fragmented

@@ -5,6 +5,7 @@
 #define SN_TF_CC_POOL_LINK_MODEL_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -17,7 +18,7 @@ enum class HostMemory { kPageable, kPinned };
 // A direction of a link takes `latency_s` and bytes / bandwidth for a copy, one
 // copy after the other. A bandwidth of 0 is without limit.
 struct LinkModel {
-  std::string_view name;
+  std::string name;  // As it was asked for.
   double pinned_bytes_per_s = 0;
   double pageable_bytes_per_s = 0;
   double latency_s = 0;
@@ -25,11 +26,17 @@ struct LinkModel {
   double Seconds(int64_t bytes, HostMemory memory) const;
 };
 
-// The preset of that name, or nullptr: see docs/simulated_device.md.
-const LinkModel* FindLinkModel(std::string_view name);
+// The link that `text` describes; see docs/simulated_device.md:
+// - "pcie4": a preset.
+// - "pcie4/16": a preset slowed by a whole number. Its bandwidth is divided,
+//   its latency multiplied, so that every copy takes so many times as long.
+// - "800MB/s": a bandwidth of pinned memory, with half of it for pageable
+//   memory and the latency of PCI Express.
+// nullopt where it describes none.
+std::optional<LinkModel> ParseLinkModel(std::string_view text);
 
-// "pcie3, pcie4, ...": what FindLinkModel knows.
-std::string LinkModelNames();
+// What ParseLinkModel takes, for messages.
+std::string ExpectedLinkModels();
 
 }  // namespace sn_tf
 

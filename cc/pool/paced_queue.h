@@ -13,15 +13,17 @@
 #include <string>
 
 #include "cc/pool/link_model.h"
+#include "cc/pool/stall_clock.h"
 #include "cc/pool/transfer_queue.h"
 
 namespace sn_tf {
 
 class PacedQueue {
  public:
-  // `name` names the thread: 15 characters are kept.
-  PacedQueue(std::string name, const LinkModel& model)
-      : model_(model), queue_(std::move(name)) {}
+  // `name` names the thread: 15 characters are kept. `stalls` is told of the
+  // copies.
+  PacedQueue(std::string name, const LinkModel& model, StallClock* stalls)
+      : model_(model), stalls_(stalls), queue_(std::move(name)) {}
 
   // Copies after what was pushed before, then calls `done`, which must not
   // block. `memory` is the kind of the copy's side in host memory.
@@ -36,12 +38,17 @@ class PacedQueue {
   // `seconds` is the time in which the direction was busy.
   TransferQueueStats stats() const;
 
+  // The time in which it would have been, had this machine kept up.
+  double modelled_seconds() const;
+
  private:
   using Clock = std::chrono::steady_clock;
 
   const LinkModel model_;
+  StallClock* const stalls_;
   Clock::time_point free_at_{};  // Of the queue's thread only.
   std::atomic<Clock::duration::rep> busy_{0};
+  std::atomic<Clock::duration::rep> modelled_{0};
   TransferQueue queue_;  // Last: its thread uses the others.
 };
 
@@ -50,14 +57,15 @@ class PacedLink {
  public:
   PacedLink(const std::string& device, const LinkModel& model)
       : model(model),
-        to_device(device + "_in", model),
-        to_host(device + "_out", model) {}
+        to_device(device + "_in", model, &stalls),
+        to_host(device + "_out", model, &stalls) {}
 
   double AgeSeconds() const {
     return std::chrono::duration<double>(Clock::now() - made_at_).count();
   }
 
   const LinkModel model;
+  StallClock stalls;  // Before the queues: they tell it.
   PacedQueue to_device;
   PacedQueue to_host;
 

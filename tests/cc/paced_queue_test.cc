@@ -5,10 +5,12 @@
 
 #include <chrono>
 #include <future>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "cc/pool/link_model.h"
+#include "cc/pool/stall_clock.h"
 
 namespace sn_tf {
 namespace {
@@ -17,37 +19,6 @@ using Clock = std::chrono::steady_clock;
 
 double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-TEST(LinkModelTest, PresetsAreKnownByName) {
-  for (const char* name :
-       {"pcie3", "pcie4", "pcie5", "nvlink2", "nvlink4", "unlimited"}) {
-    const LinkModel* const model = FindLinkModel(name);
-    ASSERT_NE(model, nullptr) << name;
-    EXPECT_EQ(model->name, name);
-    EXPECT_NE(LinkModelNames().find(name), std::string::npos);
-  }
-  EXPECT_EQ(FindLinkModel("pcie9"), nullptr);
-}
-
-TEST(LinkModelTest, ACopyTakesLatencyAndItsBytes) {
-  const LinkModel model{"test", 100, 50, 2};
-  EXPECT_DOUBLE_EQ(model.Seconds(0, HostMemory::kPinned), 2);
-  EXPECT_DOUBLE_EQ(model.Seconds(300, HostMemory::kPinned), 5);
-  EXPECT_DOUBLE_EQ(model.Seconds(300, HostMemory::kPageable), 8);
-  EXPECT_EQ(FindLinkModel("unlimited")->Seconds(1 << 30, HostMemory::kPageable),
-            0);
-}
-
-TEST(LinkModelTest, PinnedIsFasterAndNewerIsFaster) {
-  double last = 0;
-  for (const char* name : {"pcie3", "pcie4", "pcie5"}) {
-    const LinkModel& model = *FindLinkModel(name);
-    EXPECT_GT(model.pinned_bytes_per_s, model.pageable_bytes_per_s);
-    EXPECT_DOUBLE_EQ(model.pinned_bytes_per_s,
-                     last > 0 ? 2 * last : model.pinned_bytes_per_s);
-    last = model.pinned_bytes_per_s;
-  }
 }
 
 class PacedQueueTest : public testing::Test {
@@ -61,10 +32,12 @@ class PacedQueueTest : public testing::Test {
                 memory, [done] { done->set_value(); });
     return done->get_future();
   }
+
+  StallClock stalls_;
 };
 
 TEST_F(PacedQueueTest, NoCopyEndsBeforeTheModelLetsIt) {
-  PacedQueue queue("test", {"test", 1e6, 5e5, 0.01});
+  PacedQueue queue("test", {"test", 1e6, 5e5, 0.01}, &stalls_);
   const std::vector<char> from(20'000, 7);
   std::vector<char> to(from.size());
   const Clock::time_point start = Clock::now();
@@ -75,10 +48,11 @@ TEST_F(PacedQueueTest, NoCopyEndsBeforeTheModelLetsIt) {
   EXPECT_GE(SecondsSince(start), 0.08);
   EXPECT_EQ(queue.stats().bytes, 40'000);
   EXPECT_GE(queue.stats().seconds, 0.08 - 1e-9);
+  EXPECT_NEAR(queue.modelled_seconds(), 0.08, 1e-8);
 }
 
 TEST_F(PacedQueueTest, CopiesOfADirectionFollowOneAnother) {
-  PacedQueue queue("test", {"test", 1e6, 1e6, 0});
+  PacedQueue queue("test", {"test", 1e6, 1e6, 0}, &stalls_);
   const std::vector<char> from(10'000, 7);
   std::vector<char> to(from.size());
   const Clock::time_point start = Clock::now();
@@ -101,6 +75,17 @@ TEST_F(PacedQueueTest, TheDirectionsOfALinkDoNotWaitForEachOther) {
   slow.wait();
   EXPECT_EQ(link.to_device.stats().bytes, 500'000);
   EXPECT_EQ(link.to_host.stats().bytes, 1'000);
+  // Nothing was computed, and there was a copy all the time.
+  EXPECT_GE(link.stalls.seconds(), 0.5);
+}
+
+TEST_F(PacedQueueTest, CopiesBehindComputationAreNoStall) {
+  PacedLink link("test", {"test", 1e6, 1e6, 0});
+  const std::vector<char> from(10'000, 7);
+  std::vector<char> to(from.size());
+  const StallClock::Computing computing(&link.stalls);
+  Copy(&link.to_device, &to, from).wait();
+  EXPECT_EQ(link.stalls.seconds(), 0);
 }
 
 }  // namespace

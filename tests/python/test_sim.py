@@ -167,7 +167,15 @@ def test_values_travel_between_devices(results: Callable[[str], Any]) -> None:
         ("'60%'", "memory='60%'"),
         ("'900TB'", "part of this machine's"),
         ("'1GB', link='pcie9'", "link='pcie9'"),
+        ("'1GB', link='pcie4/0'", "link='pcie4/0'. Expected one of pcie3"),
+        ("'1GB', link='pcie4/1.5'", "such as 'pcie4/16'"),
+        ("'1GB', link='unlimited/2'", "link='unlimited/2'"),
+        ("'1GB', link='800Mb/s'", "such as '800MB/s'"),
+        ("'1GB', link='800MB'", "link='800MB'"),
+        ("'1GB', link='1B/s'", "from 1 kB/s to 1000 TB/s"),
+        ("'1GB', link=''", "link=''"),
         ("'1GB', link=3", "link=3"),
+        ("'1GB', link=2e9", "such as '800MB/s'"),
         ("'1GB', count=0", "count=0"),
         ("'1GB', count=1.5", "count=1.5"),
         ("'1GB', count=10**30", "count=1000000000000000000000000000000"),
@@ -179,6 +187,38 @@ def test_bad_arguments_are_refused(arguments: str, told: str) -> None:
         eval(f"sn_tf.sim.configure({arguments})")
     assert told in str(error.value)
     assert sn_tf.sim.device_count() == 0
+
+
+@pytest.mark.parametrize(
+    ("link", "bytes_per_s"),
+    # Sixteen lanes of 16 GT/s, 128 bits in 130, 85% of them payload.
+    [("800MB/s", 800e6), ("pcie4/16", 16e9 * 2 * 128 / 130 * 0.85 / 16)],
+)
+def test_a_link_of_ones_own(
+    results: Callable[[str], Any], link: str, bytes_per_s: float
+) -> None:
+    found = results(
+        _START
+        + textwrap.dedent(f"""
+            import dataclasses
+            sn_tf.sim.configure("64MB", link={link!r})
+            value = tf.ones([4_000_000])
+            before = sn_tf.stats("SIM:0").link
+            with sn_tf.sim.scope():
+                tf.identity(value)
+            link = sn_tf.stats("SIM:0").link.since(before)
+            print(json.dumps(dataclasses.asdict(link)))
+        """)
+    )
+    assert found["name"] == link
+    assert found["bandwidth_bytes_per_s"] == pytest.approx(bytes_per_s)
+    assert found["to_device_bytes"] == 16_000_000
+    # Memory that is not pinned; and nothing was computed meanwhile.
+    least = 16_000_000 / (bytes_per_s / 2)
+    modelled = found["to_device_modelled_seconds"]
+    assert least < modelled <= found["to_device_seconds"]
+    assert found["to_host_modelled_seconds"] == 0
+    assert least <= found["stall_seconds"] <= found["elapsed_seconds"]
 
 
 def test_a_device_that_is_not_there() -> None:
