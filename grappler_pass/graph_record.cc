@@ -227,6 +227,9 @@ absl::Status GraphRecord::RefusedMemory(const Refusal& refused) {
     LearnFrom(std::move(profile));
     if (state_ == State::kInfeasible) return refusal_;
   }
+  if (refused.in_use_bytes + refused.bytes <= refused.budget_bytes) {
+    return ScatteredMemory(refused);
+  }
   // Where this step was not traced, the next one is.
   if (state_ == State::kSettled) state_ = State::kProvisional;
   return absl::ResourceExhaustedError(absl::StrCat(
@@ -243,6 +246,21 @@ absl::Status GraphRecord::RefusedMemory(const Refusal& refused) {
             "The next step is measured to make a better plan. If "
             "this happens again, free tensors that are held between "
             "steps, raise the budget, or use a smaller batch."));
+}
+
+absl::Status GraphRecord::ScatteredMemory(const Refusal& refused) {
+  knowledge_.scattered_bytes += refused.bytes;
+  const std::shared_ptr<Session> session = session_.lock();
+  if (session != nullptr) session->WantNewGeneration();
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "OOM when allocating ", FormatBytes(refused.bytes), " for ", refused.op,
+      " with ", FormatBytes(refused.in_use_bytes), " in use of ",
+      FormatBytes(refused.budget_bytes),
+      ": as much is free, but in smaller pieces. Nothing computed from there "
+      "on was written to a weight, but weights whose gradients were complete "
+      "before may have been updated. The next step is planned to leave more "
+      "room. If this happens again, lower the budget, or use a smaller "
+      "batch."));
 }
 
 absl::Status GraphRecord::OnStepEnd(int64_t step_id) {

@@ -125,7 +125,9 @@ class SuperNeuronsPass : public tensorflow::grappler::CustomGraphOptimizer {
       options.batch_size = session_->seen_batch_size();
     }
     const absl::StatusOr<PlannedGraph> planned =
-        PlanGraph(split, options, knowledge);
+        arena->is_all_memory()
+            ? PlanIntoArena(split, options, knowledge, arena->Snapshot())
+            : PlanGraph(split, options, knowledge);
     if (!planned.ok()) return planned.status();
     if (!planned->imported.unsupported.empty()) {
       ReportReason(item, planned->imported.unsupported);

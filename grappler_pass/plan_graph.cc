@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "grappler_pass/delay_writes.h"
 #include "grappler_pass/planner/liveness.h"
+#include "grappler_pass/planner/placement_check.h"
 #include "grappler_pass/planner/planner.h"
 #include "grappler_pass/planner/verify.h"
 
@@ -58,6 +59,11 @@ StepInputDims Assumed(const std::vector<StepInput>& inputs) {
   }
   return all;
 }
+
+// Budgets that are tried where memory is in pieces, each a share of the one
+// before.
+constexpr int kLowerBudgets = 12;
+constexpr double kLowerShare = 0.98;
 
 ImportOptions ImportOptionsOf(const GrapplerItem& item,
                               const std::string& device,
@@ -235,6 +241,33 @@ absl::StatusOr<PlannedGraph> PlanGraph(const GrapplerItem& item,
     return absl::InternalError(absl::StrCat("plan rejected: ", error));
   }
   return planned;
+}
+
+absl::StatusOr<PlannedGraph> PlanIntoArena(const GrapplerItem& item,
+                                           const PlannerOptions& options,
+                                           const GraphKnowledge& knowledge,
+                                           const Arena& arena) {
+  absl::StatusOr<PlannedGraph> first = PlanGraph(item, options, knowledge);
+  if (options.policy == "liveness") return first;
+  PlannerOptions lower = options;
+  lower.budget_bytes = std::min(options.budget_bytes, arena.capacity_bytes()) -
+                       knowledge.scattered_bytes;
+  absl::StatusOr<PlannedGraph> planned =
+      lower.budget_bytes == options.budget_bytes
+          ? first
+          : PlanGraph(item, lower, knowledge);
+  for (int attempt = 0; attempt < kLowerBudgets; ++attempt) {
+    if (!planned.ok() || !planned->plan.feasible) break;
+    if (FindsPlaces(planned->imported.memory, planned->plan.schedule, arena)) {
+      planned->plan.budget_bytes = options.budget_bytes;
+      return planned;
+    }
+    lower.budget_bytes = static_cast<int64_t>(
+        kLowerShare * static_cast<double>(std::min(lower.budget_bytes,
+                                                   planned->plan.peak_bytes)));
+    planned = PlanGraph(item, lower, knowledge);
+  }
+  return first;
 }
 
 }  // namespace sn_tf

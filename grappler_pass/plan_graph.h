@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "cc/core/arena.h"
 #include "grappler_pass/import.h"
 #include "grappler_pass/planner/options.h"
 #include "grappler_pass/planner/plan.h"
@@ -36,6 +37,8 @@ struct GraphKnowledge {
   NamedSchedule profiled_schedule;
   // In use now, before the step.
   int64_t in_use_bytes = 0;
+  // Free bytes that were of no use to a step, because they were in pieces.
+  int64_t scattered_bytes = 0;
 
   // Whether a step has been measured to its end.
   bool measured() const { return profile.has_value() && profile->complete; }
@@ -61,6 +64,14 @@ absl::StatusOr<int64_t> PeakOf(const tensorflow::grappler::GrapplerItem& item,
 absl::StatusOr<PlannedGraph> PlanGraph(
     const tensorflow::grappler::GrapplerItem& item,
     const PlannerOptions& options, const GraphKnowledge& knowledge);
+
+// The same for a device of which `arena` is all the memory there is: plans for
+// less than the budget as long as some buffer would find no place in it. Where
+// no lower budget helps, the plan for the budget stands.
+absl::StatusOr<PlannedGraph> PlanIntoArena(
+    const tensorflow::grappler::GrapplerItem& item,
+    const PlannerOptions& options, const GraphKnowledge& knowledge,
+    const Arena& arena);
 
 }  // namespace sn_tf
 

@@ -111,6 +111,11 @@ ArenaAllocatorStats ArenaAllocator::stats() const {
   return stats;
 }
 
+Arena ArenaAllocator::Snapshot() const {
+  absl::MutexLock lock(&mutex_);
+  return arena_;
+}
+
 void ArenaAllocator::ResetPeak() {
   absl::MutexLock lock(&mutex_);
   arena_.ResetPeak();
@@ -206,13 +211,14 @@ ArenaAllocator::Outcome ArenaAllocator::AllocateUnderPressure(int64_t bytes,
 
 void* ArenaAllocator::Refuse(Outcome outcome, int64_t bytes) {
   LogFailure(outcome, bytes);
-  if (outcome != Outcome::kOverBudget) return nullptr;
+  if (outcome == Outcome::kNoAddresses && !is_all_memory()) return nullptr;
   AllocationEvent event = DescribeAllocation();
   Refusal refusal{event.op, bytes};
   {
     absl::MutexLock lock(&mutex_);
     refusal.in_use_bytes = arena_.in_use_bytes();
-    refusal.budget_bytes = budget_bytes_;
+    refusal.budget_bytes =
+        outcome == Outcome::kOverBudget ? budget_bytes_ : range_.bytes();
   }
   char* const sink = static_cast<char*>(
       sink_.Take(event.step_id, refusal, HasPlainBytes(event)));
@@ -256,7 +262,7 @@ void ArenaAllocator::LogFailure(Outcome outcome, int64_t bytes) {
                  << FormatBytes(bytes) << " with " << FormatBytes(in_use)
                  << " in use: no such block is left of the "
                  << FormatBytes(range_.bytes()) << " of "
-                 << (type_ == tsl::AllocatorMemoryType::kDevice
+                 << (is_all_memory()
                          ? "its memory. Use a smaller batch."
                          : "reserved addresses. Raise the limit on this "
                            "process's address space (ulimit -v), or use a "

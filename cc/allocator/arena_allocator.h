@@ -54,11 +54,17 @@ class ArenaAllocator : public tsl::Allocator {
   using PressureCallback = std::function<bool(int64_t bytes_needed)>;
 
   // Reserves up to `range_bytes` of addresses; it takes no memory. `type` is
-  // what TensorFlow is told.
+  // what TensorFlow is told. Of type kDevice, the range is all the memory that
+  // there is: an allocation for which it has no block is refused as one beyond
+  // the budget is.
   ArenaAllocator(
       std::string name, int64_t range_bytes,
       tsl::AllocatorMemoryType type = tsl::AllocatorMemoryType::kHostPageable);
 
+  // Whether there is no memory beside the range.
+  bool is_all_memory() const {
+    return type_ == tsl::AllocatorMemoryType::kDevice;
+  }
   int64_t range_bytes() const { return range_.bytes(); }
   bool Contains(const void* address) const { return range_.Contains(address); }
 
@@ -78,6 +84,10 @@ class ArenaAllocator : public tsl::Allocator {
   std::optional<Refusal> CloseSink(int64_t step_id) {
     return sink_.Close(step_id);
   }
+  RefusalSink* sink() { return &sink_; }
+
+  // The arena as it is now, to try allocations in.
+  Arena Snapshot() const;
 
   // Tells that a step begins: what is in use now outlives steps.
   void MarkStepBegin();

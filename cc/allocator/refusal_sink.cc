@@ -4,6 +4,17 @@
 #include <utility>
 
 namespace sn_tf {
+namespace {
+
+thread_local RefusalSink::OfThread* of_thread = nullptr;
+
+}  // namespace
+
+RefusalSink::OfThread::OfThread(RefusalSink* sink) : sink_(sink) {
+  of_thread = this;
+}
+
+RefusalSink::OfThread::~OfThread() { of_thread = nullptr; }
 
 void RefusalSink::Open(int64_t step_id) {
   absl::MutexLock lock(&mutex_);
@@ -26,19 +37,26 @@ std::optional<Refusal> RefusalSink::Close(int64_t step_id) {
   return first;
 }
 
+std::optional<Refusal>* RefusalSink::OpenFor(int64_t step_id) {
+  auto open = open_.find(step_id);
+  if (open == open_.end()) open = open_.find(kAnyStep);
+  if (open != open_.end()) return &open->second;
+  const bool of_this = of_thread != nullptr && of_thread->sink_ == this;
+  return of_this ? &of_thread->first_ : nullptr;
+}
+
 void* RefusalSink::Take(int64_t step_id, const Refusal& refusal,
                         bool plain_bytes) {
   absl::MutexLock lock(&mutex_);
-  auto open = open_.find(step_id);
-  if (open == open_.end()) open = open_.find(kAnyStep);
-  if (open == open_.end()) return nullptr;
+  std::optional<Refusal>* const first = OpenFor(step_id);
+  if (first == nullptr) return nullptr;
   if (!memory_.has_value()) memory_.emplace();
   AlignedMapping block = plain_bytes && refusal.bytes >= kLeastBytes
                              ? memory_->Map(refusal.bytes)
                              : AlignedMapping(refusal.bytes);
   void* const base = block.base();
   if (base == nullptr) return nullptr;
-  if (!open->second.has_value()) open->second = refusal;
+  if (!first->has_value()) *first = refusal;
   blocks_[base] = std::move(block);
   return base;
 }

@@ -45,6 +45,25 @@ class RefusalSink {
   // Blocks below this keep what is written, for it may be sizes and indices.
   static constexpr int64_t kLeastBytes = int64_t{64} << 10;
 
+  // While one lives, the sink is open for what its thread allocates outside of
+  // steps for which it is. One of a thread at a time.
+  class OfThread {
+   public:
+    explicit OfThread(RefusalSink* sink);
+    ~OfThread();
+
+    OfThread(const OfThread&) = delete;
+    OfThread& operator=(const OfThread&) = delete;
+
+    const std::optional<Refusal>& first() const { return first_; }
+
+   private:
+    friend class RefusalSink;
+
+    RefusalSink* const sink_;
+    std::optional<Refusal> first_;
+  };
+
   // Memory for an allocation that was refused; nullptr where the sink is not
   // open for that step, or the system refuses. Where the elements may be more
   // than `plain_bytes`, references to other memory, it keeps what is written.
@@ -55,6 +74,10 @@ class RefusalSink {
   int64_t SizeOf(const void* block) const;
 
  private:
+  // Where to note the first refusal; nullptr where the sink is not open.
+  std::optional<Refusal>* OpenFor(int64_t step_id)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
   mutable absl::Mutex mutex_;
   // The first refusal of each step for which the sink is open.
   std::map<int64_t, std::optional<Refusal>> open_ ABSL_GUARDED_BY(mutex_);

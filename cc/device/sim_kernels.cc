@@ -7,10 +7,13 @@
 #include <utility>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "cc/allocator/arena_allocator.h"
 #include "cc/ops/inner_kernel.h"
 #include "cc/ops/names.h"
+#include "tensorflow/core/framework/device_base.h"
 #include "tensorflow/core/framework/kernel_def.pb.h"
 #include "tensorflow/core/framework/op.h"
 #include "tensorflow/core/framework/op_kernel.h"
@@ -24,6 +27,8 @@ using tensorflow::KernelDef;
 using tensorflow::OpKernel;
 using tensorflow::OpKernelConstruction;
 using tensorflow::OpKernelContext;
+
+constexpr char kOneDnnPrefix[] = "_Mkl";
 
 // The executor places inputs and outputs as this kernel's definition says, and
 // only asks it to compute; the CPU's kernel never sees a difference, because
@@ -56,6 +61,22 @@ class SimSyncKernel : public SimKernel<OpKernel> {
   void Compute(OpKernelContext* context) override { cpu().Compute(context); }
 };
 
+// oneDNN's kernels go on without memory that they were refused.
+class SimOneDnnKernel : public SimKernel<OpKernel> {
+ public:
+  using SimKernel::SimKernel;
+  void Compute(OpKernelContext* context) override {
+    auto* const memory = static_cast<ArenaAllocator*>(
+        context->device()->GetAllocator(tensorflow::AllocatorAttributes()));
+    const RefusalSink::OfThread sink(memory->sink());
+    cpu().Compute(context);
+    if (!sink.first().has_value()) return;
+    context->SetStatus(absl::ResourceExhaustedError(absl::StrCat(
+        "OOM when allocating ", sink.first()->bytes, " bytes for ", name(),
+        " on ", context->device()->name(), " by allocator ", memory->Name())));
+  }
+};
+
 class SimAsyncKernel : public SimKernel<AsyncOpKernel> {
  public:
   using SimKernel::SimKernel;
@@ -73,6 +94,9 @@ OpKernel* CreateSimKernel(OpKernelConstruction* context) {
   if ((*cpu)->AsAsync() != nullptr) {
     return new SimAsyncKernel(context, *std::move(cpu));
   }
+  if (absl::StartsWith(context->def().op(), kOneDnnPrefix)) {
+    return new SimOneDnnKernel(context, *std::move(cpu));
+  }
   return new SimSyncKernel(context, *std::move(cpu));
 }
 
@@ -87,13 +111,13 @@ void Register(KernelDef kernel) {
 
 // Whether it is made of others by the passes for CPUs (sim_fusions.cc).
 bool IsFused(const std::string& op) {
-  return absl::StartsWith(op, "_Mkl") || absl::StartsWith(op, "_Fused") ||
-         op == "_UnaryOpsComposition";
+  return absl::StartsWith(op, kOneDnnPrefix) ||
+         absl::StartsWith(op, "_Fused") || op == "_UnaryOpsComposition";
 }
 
 // The op in whose place one of oneDNN's is put.
 std::string ReplacedBy(absl::string_view op) {
-  absl::ConsumePrefix(&op, "_Mkl");
+  absl::ConsumePrefix(&op, kOneDnnPrefix);
   absl::ConsumePrefix(&op, "Native");
   absl::ConsumeSuffix(&op, "WithBias");
   return std::string(op);

@@ -97,5 +97,37 @@ TEST_F(RefusalSinkTest, TraceTellsWhoWasRefused) {
   EXPECT_EQ(events[0].bytes, 2 * kMiB);
 }
 
+TEST_F(RefusalSinkTest, OfAThreadItIsOpenForThatAllocatorOnly) {
+  ASSERT_EQ(allocator_.SetBudget(kMiB), "");
+  ArenaAllocator other("other", 64 * kMiB);
+  ASSERT_EQ(other.SetBudget(kMiB), "");
+  void* block;
+  {
+    const RefusalSink::OfThread sink(allocator_.sink());
+    EXPECT_FALSE(sink.first().has_value());
+    EXPECT_EQ(other.AllocateRaw(64, 2 * kMiB), nullptr);
+    block = allocator_.AllocateRaw(64, 2 * kMiB);
+    ASSERT_NE(block, nullptr);
+    ASSERT_TRUE(sink.first().has_value());
+    EXPECT_EQ(sink.first()->bytes, 2 * kMiB);
+    EXPECT_EQ(sink.first()->budget_bytes, kMiB);
+  }
+  EXPECT_EQ(allocator_.AllocateRaw(64, 2 * kMiB), nullptr);
+  allocator_.DeallocateRaw(block);
+}
+
+TEST(RefusalSinkOfDeviceTest, MemoryThatIsAllThereIsRefusesAsABudgetDoes) {
+  ArenaAllocator device("device", 64 * kMiB, tsl::AllocatorMemoryType::kDevice);
+  ArenaAllocator host("host", 64 * kMiB);
+  for (ArenaAllocator* const allocator : {&device, &host}) {
+    const RefusalSink::OfThread sink(allocator->sink());
+    void* const block =
+        allocator->AllocateRaw(64, allocator->range_bytes() + kMiB);
+    EXPECT_EQ(block != nullptr, allocator == &device);
+    EXPECT_EQ(sink.first().has_value(), allocator == &device);
+    allocator->DeallocateRaw(block);
+  }
+}
+
 }  // namespace
 }  // namespace sn_tf

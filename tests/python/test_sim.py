@@ -19,7 +19,7 @@ import sn_tf
 _RunPython = Callable[[str], "subprocess.CompletedProcess[str]"]
 
 _START = """
-import json, keras, numpy as np, tensorflow as tf
+import contextlib, gc, json, keras, numpy as np, tensorflow as tf
 import sn_tf
 tf.config.threading.set_inter_op_parallelism_threads(1)
 """
@@ -296,18 +296,28 @@ def test_an_op_without_a_kernel(results: Callable[[str], Any]) -> None:
 _PLAN = (
     _START
     + """
-def train(device, scope, steps=4, filters=(32, 32, 64, 64)):
+layers = keras.layers
+
+def convolutions(model):
+    for filters in (32, 32, 64, 64):
+        model.add(layers.Conv2D(filters, 3, padding="same"))
+        model.add(layers.BatchNormalization())
+        model.add(layers.ReLU())
+
+def many_layers(model):
+    for _ in range(30):
+        model.add(layers.Dense(32, activation="tanh"))
+
+def train(device, scope, steps=4, body=convolutions):
+    keras.backend.clear_session()
+    gc.collect()
     keras.utils.set_random_seed(1)
-    layers = keras.layers
     x = np.random.rand(32, 32, 32, 3).astype("float32")
     y = np.random.rand(32, 10).astype("float32")
     copied = []
     with tf.device(f"/device:{device}"), scope:
         model = keras.Sequential([layers.Input((32, 32, 3))])
-        for count in filters:
-            model.add(layers.Conv2D(count, 3, padding="same"))
-            model.add(layers.BatchNormalization())
-            model.add(layers.ReLU())
+        body(model)
         model.add(layers.GlobalAveragePooling2D())
         model.add(layers.Dense(10))
         model.compile(
@@ -356,26 +366,59 @@ def test_planning_there_moves_what_the_plan_says(
     assert copied == [[input_bytes + swapped, loss_bytes + swapped]] * 2
 
 
-def test_training_where_stock_runs_out(results: Callable[[str], Any]) -> None:
+def test_training_in_a_third_of_what_stock_needs(
+    results: Callable[[str], Any],
+) -> None:
+    program = _PLAN + textwrap.dedent("""
+            sn_tf.sim.configure(MEMORY, link="unlimited")
+            _, _, _, peak = train("SIM:0", contextlib.nullcontext(),
+                                  body=many_layers)
+            print(json.dumps(peak))
+        """)
+    needed = results(program.replace("MEMORY", "'1GB'"))
+    memory = needed // 3
     found = results(
         _PLAN
         + textwrap.dedent("""
-            import contextlib
-            sn_tf.sim.configure("90MB", link="unlimited")
-            deep = (32,) * 4 + (64,) * 4
-            weights, *_ = train("CPU:0", order("CPU:0"), filters=deep)
+            sn_tf.sim.configure(MEMORY, link="unlimited")
+            weights, *_ = train("CPU:0", order("CPU:0"), body=many_layers)
             try:
-                train("SIM:0", contextlib.nullcontext(), filters=deep)
+                train("SIM:0", contextlib.nullcontext(), body=many_layers)
                 stock = ""
             except tf.errors.ResourceExhaustedError as error:
                 stock = error.message
-            import gc; gc.collect()
-            planned, *_ = train(
-                "SIM:0", sn_tf.scope("52MB", device="SIM:0"), filters=deep
+            planned, copied, input_bytes, peak = train(
+                "SIM:0", sn_tf.scope("auto", device="SIM:0"), body=many_layers
             )
-            print(json.dumps([stock, planned == weights]))
-        """)
+            (plan,) = sn_tf.report()
+            print(json.dumps([
+                stock, planned == weights, copied[2:], input_bytes,
+                plan.swapped_bytes, peak,
+            ]))
+        """).replace("MEMORY", str(memory))
     )
-    stock, alike = found
+    stock, alike, copied, input_bytes, swapped, peak = found
     assert "device:SIM:0 by allocator SIM_0_bfc" in stock
     assert alike
+    assert peak <= memory
+    loss_bytes = 4
+    assert copied == [[input_bytes + swapped, loss_bytes + swapped]] * 2
+
+
+def test_a_refused_onednn_kernel_ends_the_step_only(
+    results: Callable[[str], Any],
+) -> None:
+    message = results(
+        _PLAN
+        + textwrap.dedent("""
+            sn_tf.sim.configure("40MB", link="unlimited")
+            try:
+                train("SIM:0", contextlib.nullcontext())
+                message = ""
+            except tf.errors.ResourceExhaustedError as error:
+                message = error.message
+            print(json.dumps(message))
+        """)
+    )
+    assert "OOM when allocating" in message
+    assert "device:SIM:0 by allocator SIM_0_bfc" in message
