@@ -6,6 +6,7 @@ import contextlib
 import tensorflow as tf
 
 import sn_tf
+from sn_tf.options import make_options
 
 
 def configure(options):
@@ -20,6 +21,12 @@ def configure(options):
 def name_of(options):
     """The device's name for sn_tf: "CPU:0" or "SIM:0"."""
     return "SIM:0" if options.device == "sim" else "CPU:0"
+
+
+def budget_bytes(options):
+    """The budget that `options` name: "60%" is of the device's memory."""
+    wanted = {"budget": options.budget, "device": name_of(options)}
+    return make_options(wanted).budget_bytes
 
 
 def scope(options):

@@ -15,14 +15,14 @@ import tensorflow as tf
 import sn_tf
 from benchmarks import devices
 from sn_tf import _library
-from sn_tf.budget import parse_budget
 
 
 @contextlib.contextmanager
-def limited(budget, device="CPU:0"):
-    """Limits the device's arena to `budget` without planning anything."""
+def limited(options):
+    """Limits the device's arena to the budget without planning anything."""
     library = _library.library()
-    library.set_budget(device, parse_budget(budget))
+    device = devices.name_of(options)
+    library.set_budget(device, devices.budget_bytes(options))
     try:
         yield
     finally:
@@ -100,7 +100,7 @@ def context(options):
     if options.mode == "stock":
         return contextlib.nullcontext()
     if options.mode == "stock-limited":
-        return limited(options.budget, devices.name_of(options))
+        return limited(options)
     return sn_tf.scope(**_planning(options))
 
 
@@ -116,5 +116,5 @@ def callbacks(options):
 def fit_context(options):
     """What `callbacks` leaves to be done around `fit`."""
     if options.mode == "stock-limited":
-        return limited(options.budget, devices.name_of(options))
+        return limited(options)
     return contextlib.nullcontext()

@@ -9,8 +9,7 @@ import tensorflow as tf
 
 import models
 import sn_tf
-from benchmarks import WARM_UP_STEPS, workload
-from sn_tf.budget import parse_budget
+from benchmarks import WARM_UP_STEPS, devices, workload
 
 
 def describe(options):
@@ -29,7 +28,7 @@ def describe(options):
         if options.mode == "sn"
         else None,
         "tiers": options.tiers or "auto" if options.mode == "sn" else None,
-        "budget_bytes": parse_budget(options.budget) if options.budget else 0,
+        "budget_bytes": devices.budget_bytes(options) if options.budget else 0,
         "device": options.device,
         "fit": options.fit,
         "seed": options.seed,
