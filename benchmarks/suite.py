@@ -29,6 +29,7 @@ SIZES = {
     "resnet50": (32, 112),
     "unet": (16, 112),
     "transformer": (32, 112),
+    "lstm": (128, 112),
 }
 OPTIMIZERS = ("momentum", "adam")
 _STOCK_SHARE = 0.5

@@ -37,6 +37,7 @@ class Entry:
 _REGISTRY = {
     "densenet121": Entry("applications:densenet121", classes=1000),
     "inceptionv3": Entry("applications:inceptionv3", image=139, classes=1000),
+    "lstm": Entry("lstm:lstm"),
     "mlp": Entry("mlp:mlp", image=32),
     "mobilenetv2": Entry("applications:mobilenetv2", classes=1000),
     "resnet": Entry("resnet:preactivation", image=32),

@@ -56,7 +56,8 @@ struct Buffer {
   bool movable = false;
   // A view of a variable; it is not allocated by its producer.
   bool view = false;
-  // Views only: the op that overwrites the variable, or kNone.
+  // Views only: the op that overwrites the variable, or kNone. It overwrites no
+  // other variable.
   OpId overwriter = kNone;
 };
 

@@ -75,20 +75,24 @@ class Analysis {
     change_[end + 1] -= bytes;
   }
 
-  // A variable overwritten before its last view is read exists twice.
+  // A variable overwritten before its last view is read exists twice: all the
+  // views of it share the old values.
   void HoldOverwrittenViews() {
-    std::vector<Position> position(graph_.ops.size(), kNone);
-    for (size_t p = 0; p < schedule_.size(); ++p) {
-      if (schedule_[p].kind == ItemKind::kRun) {
-        position[schedule_[p].id] = static_cast<Position>(p);
-      }
-    }
+    std::vector<Position> last_read(graph_.ops.size(), kNone);
+    std::vector<int64_t> bytes(graph_.ops.size(), 0);
     for (const Version& version : result_.versions) {
       const Buffer& buffer = graph_.buffers[version.buffer];
       if (!buffer.view || buffer.overwriter == kNone) continue;
-      const Position at = position[buffer.overwriter];
-      if (at != kNone && version.end > at) {
-        Hold(at, version.end, buffer.bytes);
+      Position& last = last_read[buffer.overwriter];
+      last = std::max(last, version.end);
+      bytes[buffer.overwriter] = buffer.bytes;
+    }
+    for (size_t p = 0; p < schedule_.size(); ++p) {
+      const PlanItem& item = schedule_[p];
+      if (item.kind != ItemKind::kRun) continue;
+      const auto at = static_cast<Position>(p);
+      if (last_read[item.id] > at) {
+        Hold(at, last_read[item.id], bytes[item.id]);
       }
     }
   }

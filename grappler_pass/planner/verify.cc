@@ -32,7 +32,7 @@ class Machine {
     bool copying_out = false;  // Until the wait.
     bool swapped_in = false;
     bool read_ended = false;  // Only the copy out holds the memory.
-    bool doubled = false;     // A view whose variable was overwritten.
+    bool outdated = false;    // A view whose variable was overwritten.
     size_t last_read = 0;     // Of the version in memory.
   };
 
@@ -136,14 +136,18 @@ class Machine {
     if (views_of_.empty()) CollectViews();
     for (const BufferId b : views_of_[item.id]) {
       if (slots_[b].in_memory && slots_[b].last_read > p + 1) {
-        slots_[b].doubled = true;
-        in_use_ += graph_.buffers[b].bytes;
+        slots_[b].outdated = true;
+        // All the views of a variable share its old values.
+        if (outdated_views_[item.id]++ == 0) {
+          in_use_ += graph_.buffers[b].bytes;
+        }
       }
     }
   }
 
   void CollectViews() {
     views_of_.resize(graph_.ops.size());
+    outdated_views_.resize(graph_.ops.size());
     for (size_t b = 0; b < graph_.buffers.size(); ++b) {
       const Buffer& buffer = graph_.buffers[b];
       if (buffer.view && buffer.overwriter != kNone) {
@@ -160,10 +164,12 @@ class Machine {
       return;
     }
     slot.in_memory = false;
-    if (!graph_.buffers[b].view || slot.doubled) {
-      in_use_ -= graph_.buffers[b].bytes;
+    const Buffer& buffer = graph_.buffers[b];
+    if (!buffer.view ||
+        (slot.outdated && --outdated_views_[buffer.overwriter] == 0)) {
+      in_use_ -= buffer.bytes;
     }
-    slot.doubled = false;
+    slot.outdated = false;
   }
 
   void ExecuteSwapOut(size_t p, BufferId b) {
@@ -226,7 +232,8 @@ class Machine {
   const MemoryPlan& plan_;
   std::vector<Slot> slots_;
   std::vector<bool> ran_;
-  std::vector<std::vector<BufferId>> views_of_;
+  std::vector<std::vector<BufferId>> views_of_;  // By who overwrites them.
+  std::vector<int> outdated_views_;              // Likewise, in memory.
   std::vector<std::vector<size_t>> last_read_of_begun_;
   int64_t in_use_ = 0;
   int64_t peak_ = 0;

@@ -86,6 +86,33 @@ TEST(LivenessTest, AnOverwrittenViewCostsACopy) {
   EXPECT_EQ(liveness.live_bytes, expected);
 }
 
+// Each step of an unrolled loop reads the variable anew.
+TEST(LivenessTest, OverwrittenViewsOfAVariableShareOneCopy) {
+  SmallGraph small;
+  for (const char* read : {"read1", "read2", "read3"}) {
+    small.Add(read, {}, {100, false, 1, 0});
+    small.buffer(read).view = true;
+  }
+  small.Add("early", {"read1"}, {10, true, 1, 0});
+  small.Add("write", {"early"}, {0, false, 1, 0});
+  small.Add("late2", {"read2"}, {10, true, 1, 0});
+  small.Add("late3", {"read3"}, {10, true, 1, 0});
+  for (const char* read : {"read1", "read2", "read3"}) {
+    small.buffer(read).overwriter = small.id("write");
+  }
+  small.After("late2", "write");
+  small.After("late3", "late2");
+  const MemoryGraph graph = small.Build();
+  const Route route = {0, 1, 2, 3, 4, 5, 6};
+  const Liveness liveness = AnalyzeLiveness(graph, ScheduleOfRoute(route));
+  const std::vector<int64_t> expected = {0, 0, 0, 10, 110, 110, 110};
+  EXPECT_EQ(liveness.live_bytes, expected);
+  MemoryPlan plan;
+  plan.schedule = ScheduleOfRoute(route);
+  plan.peak_bytes = 110;
+  EXPECT_EQ(VerifyPlan(graph, plan), "");
+}
+
 TEST(RouteTest, UpdatesFollowTheirGradients) {
   SmallGraph small = ThreeLayers();
   small.Add("a_update3", {"b3"}, {0, false, 1, 0});

@@ -8,11 +8,13 @@ budget are of the whole process, so every test must leave them as they were.
 from __future__ import annotations
 
 import gc
+import json
 import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
@@ -23,6 +25,8 @@ import sn_tf
 from sn_tf import _library
 
 _ROOT = Path(__file__).parents[2]
+
+_RunPython = Callable[[str], "subprocess.CompletedProcess[str]"]
 
 
 @pytest.fixture(autouse=True)
@@ -47,7 +51,7 @@ def _free_models() -> None:
 
 
 @pytest.fixture
-def run_python() -> Callable[[str], subprocess.CompletedProcess[str]]:
+def run_python() -> _RunPython:
     """Runs a program in a fresh process, where sn_tf can be imported."""
 
     def run(program: str) -> subprocess.CompletedProcess[str]:
@@ -59,5 +63,17 @@ def run_python() -> Callable[[str], subprocess.CompletedProcess[str]]:
             timeout=300,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
         )
+
+    return run
+
+
+@pytest.fixture
+def results(run_python: _RunPython) -> Callable[[str], Any]:
+    """Runs a program and returns what it printed, as JSON, last."""
+
+    def run(program: str) -> Any:
+        done = run_python(program)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout.splitlines()[-1])
 
     return run

@@ -10,12 +10,21 @@ import pytest
 import models
 from models import recipe
 
-_OWN = ("mlp", "resnet", "resnet_imagenet", "transformer", "unet", "vgg")
+_OWN = (
+    "lstm",
+    "mlp",
+    "resnet",
+    "resnet_imagenet",
+    "transformer",
+    "unet",
+    "vgg",
+)
 _APPLICATIONS = sorted(set(models.NAMES) - set(_OWN))
 
 
 def _build_small(name):
     options = {
+        "lstm": {"width": 16, "rows": 4},
         "resnet": {"depth": 11},
         "transformer": {"depth": 1},
         "unet": {"filters": 4},
@@ -85,10 +94,25 @@ def test_the_cifar_resnet_has_the_depth_asked_for(depth):
     assert len(weighted) - projections == depth
 
 
+@pytest.mark.parametrize("depth", [1, 3])
+def test_an_unrolled_lstm_computes_what_its_loops_do(depth):
+    x = np.random.default_rng(0).random((2, 8, 8, 3), np.float32)
+    outputs = []
+    for unroll in (True, False):
+        keras.utils.set_random_seed(0)
+        model = models.build(
+            "lstm", image=8, depth=depth, width=4, rows=2, unroll=unroll
+        )
+        assert len(model.layers) == depth + 3
+        outputs.append(model(x).numpy())
+    np.testing.assert_allclose(outputs[0], outputs[1], rtol=1e-5, atol=1e-6)
+
+
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
         ("alexnet", {}, "name='alexnet'.*resnet50"),
+        ("lstm", {"image": 30, "rows": 4}, "image=30, rows=4"),
         ("mlp", {"patch": 3}, "no option patch.*depth, width"),
         ("resnet", {"depth": 50}, "depth=50.*nearest is 47"),
         ("resnet_imagenet", {"depth": 34}, "depth=34.*50, 101 or 152"),

@@ -6,15 +6,11 @@ TensorFlow makes its devices once in a process, so each test has its own.
 
 from __future__ import annotations
 
-import json
-import subprocess
 import textwrap
 from collections.abc import Callable
 from typing import Any
 
 import pytest
-
-_RunPython = Callable[[str], "subprocess.CompletedProcess[str]"]
 
 _START = """
 import contextlib, gc, json, keras, numpy as np, tensorflow as tf
@@ -58,18 +54,6 @@ def train(strategy, callbacks=()):
 strategy = tf.distribute.MirroredStrategy(sn_tf.sim.device_names())
 """
 )
-
-
-@pytest.fixture
-def results(run_python: _RunPython) -> Callable[[str], Any]:
-    """Runs a program and returns what it printed, as JSON, last."""
-
-    def run(program: str) -> Any:
-        done = run_python(program)
-        assert done.returncode == 0, done.stderr
-        return json.loads(done.stdout.splitlines()[-1])
-
-    return run
 
 
 def test_replicas_train_each_under_its_own_budget(

@@ -6,8 +6,6 @@ TensorFlow makes its devices once in a process, so each test has its own.
 
 from __future__ import annotations
 
-import json
-import subprocess
 import textwrap
 from collections.abc import Callable
 from typing import Any
@@ -15,8 +13,6 @@ from typing import Any
 import pytest
 
 import sn_tf
-
-_RunPython = Callable[[str], "subprocess.CompletedProcess[str]"]
 
 _START = """
 import contextlib, gc, json, keras, numpy as np, tensorflow as tf
@@ -68,18 +64,6 @@ def train(device, make, steps=3):
 sn_tf.sim.configure("256MB", link="unlimited")
 """
 )
-
-
-@pytest.fixture
-def results(run_python: _RunPython) -> Callable[[str], Any]:
-    """Runs a program and returns what it printed, as JSON, last."""
-
-    def run(program: str) -> Any:
-        done = run_python(program)
-        assert done.returncode == 0, done.stderr
-        return json.loads(done.stdout.splitlines()[-1])
-
-    return run
 
 
 @pytest.mark.parametrize("make", ["image_model", "text_model"])
