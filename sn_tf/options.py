@@ -106,6 +106,15 @@ def make_options(arguments: Mapping[str, Any]) -> Options:
     return options
 
 
+def default_device() -> str:
+    """The device that is meant where none is named.
+
+    Raises:
+        ValueError: If `$SN_TF_DEVICE` names none that is managed.
+    """
+    return str(_checked("device", None, _check_device))
+
+
 def _checked(name: str, argument: object, check: Callable[[Any], Any]) -> Any:
     """The argument, else the environment's value, else the default; checked."""
     if argument is not None:

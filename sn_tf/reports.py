@@ -12,6 +12,7 @@ from typing import Any
 
 from sn_tf import _library
 from sn_tf.budget import format_bytes
+from sn_tf.options import default_device
 
 
 @dataclasses.dataclass(frozen=True)
@@ -297,7 +298,7 @@ def stats(device: str | None = None) -> MemoryStats:
     """Memory statistics of a device, with or without a budget.
 
     Args:
-        device: Device name. Defaults to `"CPU:0"`.
+        device: Device name. Defaults to `$SN_TF_DEVICE`, else `"CPU:0"`.
 
     Returns:
         The statistics now.
@@ -310,7 +311,7 @@ def stats(device: str | None = None) -> MemoryStats:
         >>> model.train_on_batch(x, y)
         >>> sn_tf.stats().peak_bytes
     """
-    device = "CPU:0" if device is None else device
+    device = default_device() if device is None else device
     values = _library.library().stats(device)
     if "link" in values:
         values["link"] = LinkStats(**values["link"])
@@ -321,12 +322,12 @@ def reset_peak(device: str | None = None) -> None:
     """Restarts `peak_bytes` and `high_water_bytes` at what is in use now.
 
     Args:
-        device: Device name. Defaults to `"CPU:0"`.
+        device: Device name. Defaults to `$SN_TF_DEVICE`, else `"CPU:0"`.
 
     Raises:
         ValueError: If sn_tf does not manage the memory of `device`.
     """
-    device = "CPU:0" if device is None else device
+    device = default_device() if device is None else device
     stats(device)
     _library.library().reset_peak(device)
 

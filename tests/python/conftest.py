@@ -20,6 +20,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
 import keras
 import pytest
+import tensorflow as tf
 
 import sn_tf
 from sn_tf import _library
@@ -27,6 +28,38 @@ from sn_tf import _library
 _ROOT = Path(__file__).parents[2]
 
 _RunPython = Callable[[str], "subprocess.CompletedProcess[str]"]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Adds `--device`."""
+    parser.addoption(
+        "--device",
+        default="CPU:0",
+        choices=("CPU:0", "SIM:0"),
+        help="device that the tests train on and plan for (%(default)s)",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Makes the simulated device where `--device` asks for it."""
+    if config.getoption("--device") == "SIM:0":
+        sn_tf.sim.configure("6GB", link="unlimited")
+
+
+@pytest.fixture(autouse=True)
+def on_device(
+    request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
+    unmanaged_afterwards: None,
+) -> Iterator[None]:
+    """Places what a test runs, and plans, on the device of `--device`."""
+    device = request.config.getoption("--device")
+    if device == "CPU:0":
+        yield
+        return
+    monkeypatch.setenv("SN_TF_DEVICE", device)
+    with tf.device(f"/device:{device}"):
+        yield
 
 
 @pytest.fixture(autouse=True)
