@@ -13,6 +13,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 CC_TREE := build/cmake
 CXX_FILES = $(shell git ls-files '*.cc' '*.h')
+# What must hold on every device alike.
+CONFORMANCE := $(addprefix tests/python/test_,swap_ops.py training.py \
+  first_step.py functions.py)
 PY_FOLDERS = sn_tf models benchmarks tests cmake setup.py
 
 DEMO_PACKAGES := g++ python3-venv
@@ -74,6 +77,7 @@ wheel-test: $(VENV)/packages
 
 py-test: build
 	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --device SIM:0 $(CONFORMANCE)
 
 clean:
 	rm -rf build dist *.egg-info sn_tf/_sn_tf.so sn_tf/_build_info.py

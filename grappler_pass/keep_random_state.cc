@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "grappler_pass/keep_random_state.h"
 
+#include <algorithm>
+#include <vector>
+
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -45,6 +48,17 @@ bool IsSeededRandom(const NodeDef& node) {
          (IntAttr(node, "seed") != 0 || IntAttr(node, "seed2") != 0);
 }
 
+// An accelerator's SnKeep has its inputs in host memory, and nothing else.
+bool FitsKeep(const NodeDef& node) {
+  const NodePlacement placement =
+      PlacementOf(node, ManagedDevice(node.device()));
+  const auto all = [](const std::vector<bool>& in_device, bool wanted) {
+    return std::all_of(in_device.begin(), in_device.end(),
+                       [wanted](bool is) { return is == wanted; });
+  };
+  return all(placement.inputs, false) && all(placement.outputs, true);
+}
+
 // Leaves `node` as it is where its types cannot be told.
 void Keep(const std::string& function, NodeDef* node) {
   const tensorflow::OpDef* def = nullptr;
@@ -77,7 +91,9 @@ void Keep(const std::string& function, NodeDef* node) {
 
 void KeepRandomState(const std::string& function, tensorflow::GraphDef* graph) {
   for (NodeDef& node : *graph->mutable_node()) {
-    if (IsSeededRandom(node) && IsOnCpu(node)) Keep(function, &node);
+    if (IsSeededRandom(node) && HasCpuKernels(node) && FitsKeep(node)) {
+      Keep(function, &node);
+    }
   }
 }
 

@@ -46,10 +46,10 @@ std::string ManagedDevice(const std::string& device) {
   return absl::StrCat(name.type, ":", id);
 }
 
-bool IsOnCpu(const tensorflow::NodeDef& node) {
+bool HasCpuKernels(const tensorflow::NodeDef& node) {
   DeviceNameUtils::ParsedName name;
   return !ParseDevice(node.device(), &name) ||
-         name.type == tensorflow::DEVICE_CPU;
+         name.type == tensorflow::DEVICE_CPU || name.type == kSimDeviceType;
 }
 
 NodePlacement PlacementOf(const tensorflow::NodeDef& node,

@@ -31,8 +31,9 @@ struct NodePlacement {
 // "/job:localhost/replica:0/task:0/device:SIM:0"; "" where it names none.
 std::string ManagedDevice(const std::string& device);
 
-// A node without a device is, too.
-bool IsOnCpu(const tensorflow::NodeDef& node);
+// Whether the CPU's kernels serve it: on CPUs and on simulated accelerators. A
+// node without a device is on a CPU.
+bool HasCpuKernels(const tensorflow::NodeDef& node);
 
 // `device` is a name such as "CPU:0". A node without a device is on it.
 NodePlacement PlacementOf(const tensorflow::NodeDef& node,

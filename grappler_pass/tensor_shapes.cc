@@ -39,10 +39,16 @@ void SetOutputDims(const StepInput& input, const std::vector<int64_t>& dims,
   SetDims(dims, shapes->mutable_shape(input.port));
 }
 
-// Grappler follows no shapes through handles: for it, what the plan of another
-// device moves stays where it is.
-void SkipSwaps(tensorflow::GraphDef* graph) {
+// Grappler follows no shapes through what was done for another device: here,
+// what that one's plan moves stays where it is, and random ops are their own.
+void UndoRewrites(tensorflow::GraphDef* graph) {
   for (NodeDef& node : *graph->mutable_node()) {
+    if (node.op() == kKeepOp) {
+      NodeDef kept;
+      if (!kept.ParseFromString(node.attr().at(kNodeAttr).s())) continue;
+      *kept.mutable_input() = node.input();
+      node = kept;
+    }
     if (node.op() != kSwapOutOp && node.op() != kSwapInOp) continue;
     const tensorflow::AttrValue type = node.attr().at(kTypeAttr);
     node.set_op("Identity");
@@ -108,7 +114,7 @@ absl::StatusOr<TensorInfos> InferShapes(const GrapplerItem& item,
       SetOutputDims(inputs[i], dims[i], nodes.at(inputs[i].node));
     }
   }
-  SkipSwaps(&graph);
+  UndoRewrites(&graph);
   const GrapplerItem with_dims = item.WithGraph(std::move(graph));
   tensorflow::grappler::GraphProperties properties(with_dims);
   const absl::Status status = properties.InferStatically(

@@ -70,7 +70,9 @@ std::optional<Tensor> OnlyElement(const TensorProto& proto) {
 
 void SplatConstants(tensorflow::GraphDef* graph) {
   for (NodeDef& node : *graph->mutable_node()) {
-    if (node.op() != "Const" || !IsOnCpu(node)) continue;
+    if (node.op() != "Const" || !HasCpuKernels(node)) continue;
+    // SnSplat makes them in the device's memory.
+    if (!PlacementOf(node, ManagedDevice(node.device())).HasOutput(0)) continue;
     const auto value = node.attr().find("value");
     if (value == node.attr().end()) continue;
     const TensorProto& proto = value->second.tensor();
@@ -133,6 +135,9 @@ void HoldInput(NodeDef* node, DataType dtype, tensorflow::GraphDef* graph) {
   hold.set_device(node->device());
   hold.add_input(node->input(0));
   (*hold.mutable_attr())[kTypeAttr].set_type(dtype);
+  if (!PlacementOf(*node, ManagedDevice(node->device())).HasInput(0)) {
+    (*hold.mutable_attr())["_kernel"].set_s(kHostLabel);
+  }
   node->set_input(0, hold.name());
   *graph->add_node() = std::move(hold);
 }
@@ -149,7 +154,7 @@ absl::Status UnfoldConstants(GrapplerItem* item) {
   if (!infos.ok()) return infos.status();
   for (size_t i = 0; i < foldable.size(); ++i) {
     NodeDef* const node = item->graph.mutable_node(static_cast<int>(i));
-    if (!foldable[i] || !IsOnCpu(*node)) continue;
+    if (!foldable[i] || !HasCpuKernels(*node)) continue;
     const auto outputs = infos->find(node->name());
     if (outputs == infos->end() || !IsLarge(outputs->second)) continue;
     DataType dtype;

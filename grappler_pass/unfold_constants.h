@@ -16,7 +16,7 @@ namespace sn_tf {
 // something large from constants alone, which the runtime would fold once the
 // passes are done, get an SnHold before an input.
 //
-// Only of CPUs: the two have no kernels elsewhere.
+// Only of CPUs and simulated accelerators: the two have no kernels elsewhere.
 absl::Status UnfoldConstants(tensorflow::grappler::GrapplerItem* item);
 
 }  // namespace sn_tf

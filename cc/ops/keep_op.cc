@@ -77,6 +77,8 @@ class KeepOp : public OpKernel {
 };
 
 REGISTER_KERNEL_BUILDER(Name(kKeepOp).Device(tensorflow::DEVICE_CPU), KeepOp);
+REGISTER_KERNEL_BUILDER(
+    Name(kKeepOp).Device(kSimDeviceType).HostMemory("inputs"), KeepOp);
 
 }  // namespace
 }  // namespace sn_tf

@@ -30,7 +30,9 @@ inline constexpr char kSimDeviceType[] = "SIM";
 // cc/device/sim_fusions.cc.
 inline constexpr int kFirstSimAlias = 1000;
 
-// SnHold(tensor: T) -> held: T, the same memory. Not folded as a constant.
+// SnHold(tensor: T) -> held: T, the same memory. Not folded as a constant. On
+// accelerators its tensor is in host memory where its kernel has this label.
+inline constexpr char kHostLabel[] = "host";
 inline constexpr char kHoldOp[] = "SnHold";
 // SnSplat() -> tensor: T. Attributes: T, value (one element), shape.
 inline constexpr char kSplatOp[] = "SnSplat";

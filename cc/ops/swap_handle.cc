@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tensorflow/core/framework/variant.h"
+#include "tensorflow/core/framework/variant_op_registry.h"
 
 namespace sn_tf {
 
@@ -35,5 +36,37 @@ std::string SwapHandle::DebugString() const {
                       tensorflow::DataTypeString(stored_->dtype),
                       stored_->shape.DebugString(), ")");
 }
+
+namespace {
+
+// A handle is host memory wherever it goes, and what it refers to stays where
+// it is.
+absl::Status PassOn(
+    const SwapHandle& from, SwapHandle* to,
+    const tensorflow::UnaryVariantOpRegistry::AsyncTensorDeviceCopyFn&
+    /*copy*/) {
+  *to = from;
+  return absl::OkStatus();
+}
+
+using CopyRegistration = tensorflow::variant_op_registry_fn_registration::
+    UnaryVariantDeviceCopyRegistration<SwapHandle>;
+
+CopyRegistration MakeCopyRegistration(
+    tensorflow::VariantDeviceCopyDirection direction) {
+  return CopyRegistration(direction, tensorflow::TypeIndex::Make<SwapHandle>(),
+                          PassOn);
+}
+
+[[maybe_unused]] const CopyRegistration registrations[] = {
+    MakeCopyRegistration(
+        tensorflow::VariantDeviceCopyDirection::HOST_TO_DEVICE),
+    MakeCopyRegistration(
+        tensorflow::VariantDeviceCopyDirection::DEVICE_TO_HOST),
+    MakeCopyRegistration(
+        tensorflow::VariantDeviceCopyDirection::DEVICE_TO_DEVICE),
+};
+
+}  // namespace
 
 }  // namespace sn_tf

@@ -58,6 +58,13 @@ class HoldOp : public OpKernel {
 };
 
 REGISTER_KERNEL_BUILDER(Name(kHoldOp).Device(tensorflow::DEVICE_CPU), HoldOp);
+REGISTER_KERNEL_BUILDER(Name(kHoldOp).Device(kSimDeviceType), HoldOp);
+REGISTER_KERNEL_BUILDER(Name(kHoldOp)
+                            .Device(kSimDeviceType)
+                            .HostMemory("tensor")
+                            .HostMemory("held")
+                            .Label(kHostLabel),
+                        HoldOp);
 
 class SplatOp : public OpKernel {
  public:
@@ -95,6 +102,7 @@ class SplatOp : public OpKernel {
 };
 
 REGISTER_KERNEL_BUILDER(Name(kSplatOp).Device(tensorflow::DEVICE_CPU), SplatOp);
+REGISTER_KERNEL_BUILDER(Name(kSplatOp).Device(kSimDeviceType), SplatOp);
 
 }  // namespace
 }  // namespace sn_tf

@@ -94,7 +94,10 @@ def run_python() -> _RunPython:
             capture_output=True,
             text=True,
             timeout=300,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+            env={
+                **{k: v for k, v in os.environ.items() if k != "SN_TF_DEVICE"},
+                "PYTHONPATH": os.pathsep.join(paths),
+            },
         )
 
     return run

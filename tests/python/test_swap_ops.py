@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import concurrent.futures
 import subprocess
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 import tensorflow as tf
 
 from sn_tf import _library
+from sn_tf.options import default_device
 
 _Run = Callable[[str], subprocess.CompletedProcess[str]]
 
@@ -39,11 +41,19 @@ def _there_and_back(tensor: tf.Tensor) -> tf.Tensor:
 
 
 def _stats() -> dict[str, Any]:
-    return _library.library().stats("CPU:0")
+    return _library.library().stats(default_device())
 
 
 def _stored_bytes() -> int:
     return int(_stats()["host_tier_in_use_bytes"])
+
+
+def _wait_until(condition: Callable[[], bool]) -> None:
+    """For what copies let go that were under way when their step failed."""
+    deadline = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 def _arbitrary(dtype: tf.DType, shape: tuple[int, ...]) -> Any:
@@ -68,7 +78,12 @@ def test_every_type_comes_back_bit_by_bit(
     dtype: tf.DType, shape: tuple[int, ...]
 ) -> None:
     values = _arbitrary(dtype, shape)
-    back = _there_and_back(tf.constant(values, dtype))
+    try:
+        back = _there_and_back(tf.constant(values, dtype))
+    except tf.errors.InternalError as error:
+        if default_device() == "CPU:0" or "for _Arg" not in error.message:
+            raise
+        pytest.skip(f"TensorFlow puts no {dtype.name} into accelerators")
     assert back.dtype == dtype
     assert back.shape == shape
     assert back.numpy().tobytes() == values.tobytes()
@@ -225,15 +240,16 @@ def test_a_failed_step_leaves_nothing_stored() -> None:
         )
 
     x = tf.ones([_MILLION])
-    step(x, tf.constant(False))
-    in_use = _stats()["in_use_bytes"]
+    in_use = None
     for _ in range(10):
         with pytest.raises(
             tf.errors.InvalidArgumentError, match="made to fail"
         ):
             step(x, tf.constant(True))
-        assert _stored_bytes() == 0
-        assert _stats()["in_use_bytes"] == in_use
+        _wait_until(lambda: _stored_bytes() == 0)
+        # What the first one leaves is the function's own.
+        in_use = in_use or _stats()["in_use_bytes"]
+        _wait_until(lambda: _stats()["in_use_bytes"] == in_use)
 
 
 def test_a_cancelled_step_ends_and_leaves_nothing_stored() -> None:

@@ -18,6 +18,7 @@ import tensorflow as tf
 
 import sn_tf
 from sn_tf import _library
+from sn_tf.options import default_device
 
 _BATCH = 2048
 _WIDTH = 256
@@ -128,12 +129,12 @@ def test_train_on_batch_within_a_scope(tiers: str) -> None:
 def test_stock_does_not_fit_there() -> None:
     budget = _tight_budget(_train_on_batch, 0.6)
     library = _library.library()
-    library.set_budget("CPU:0", budget)
+    library.set_budget(default_device(), budget)
     try:
         with pytest.raises(tf.errors.ResourceExhaustedError):
             _train_on_batch()
     finally:
-        library.set_budget("CPU:0", 0)
+        library.set_budget(default_device(), 0)
 
 
 def test_fit_with_a_partial_batch_and_validation() -> None:
@@ -194,7 +195,7 @@ def test_a_loop_of_ones_own() -> None:
 def _v1_training(config: tf.compat.v1.ConfigProto) -> list[Any]:
     v1 = tf.compat.v1
     graph = tf.Graph()
-    with graph.as_default():
+    with graph.as_default(), tf.device(f"/device:{default_device()}"):
         x = v1.placeholder(tf.float32, [None, _FEATURES])
         hidden = x
         rows = _FEATURES
