@@ -240,15 +240,18 @@ def test_a_failed_step_leaves_nothing_stored() -> None:
         )
 
     x = tf.ones([_MILLION])
-    in_use = None
-    for _ in range(10):
+
+    def fail() -> None:
         with pytest.raises(
             tf.errors.InvalidArgumentError, match="made to fail"
         ):
             step(x, tf.constant(True))
         _wait_until(lambda: _stored_bytes() == 0)
-        # What the first one leaves is the function's own.
-        in_use = in_use or _stats()["in_use_bytes"]
+
+    fail()
+    in_use = _stats()["in_use_bytes"]
+    for _ in range(10):
+        fail()
         _wait_until(lambda: _stats()["in_use_bytes"] == in_use)
 
 
