@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "cc/core/bytes.h"
 #include "tensorflow/core/framework/types.h"
 #include "tsl/profiler/lib/scoped_memory_debug_annotation.h"
@@ -22,7 +24,9 @@ constexpr int64_t kLargeBytes = int64_t{1} << 20;
 // The pressure callback promises progress when it returns true; this bounds
 // the damage of one that does not keep the promise.
 constexpr int kMaxPressureAttempts = 256;
-constexpr int64_t kLogIntervalNs = 1'000'000'000;
+// How long a refusal waits for what others are about to let go: an op's inputs
+// may be held a moment longer than it takes its successor to begin.
+constexpr absl::Duration kGrace = absl::Milliseconds(200);
 
 int64_t NowNs() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -141,6 +145,9 @@ void* ArenaAllocator::Allocate(size_t alignment, size_t num_bytes,
   // Without `may_wait` the caller has another way, and wants no trouble made.
   if (!may_wait) return nullptr;
   outcome = AllocateUnderPressure(bytes, aligned, outcome, &block);
+  if (outcome != Outcome::kDone) {
+    outcome = AllocateInGrace(bytes, aligned, outcome, &block);
+  }
   return outcome == Outcome::kDone ? block : Refuse(outcome, bytes);
 }
 
@@ -209,9 +216,33 @@ ArenaAllocator::Outcome ArenaAllocator::AllocateUnderPressure(int64_t bytes,
   return outcome;
 }
 
+ArenaAllocator::Outcome ArenaAllocator::AllocateInGrace(int64_t bytes,
+                                                        int64_t alignment,
+                                                        Outcome outcome,
+                                                        void** block) {
+  // Outside of steps nothing runs beside; and steps that run on in vain are
+  // refused again and again.
+  const int64_t step_id = DescribeAllocation().step_id;
+  if (step_id == 0 || sink_.FirstOf(step_id).has_value()) return outcome;
+  const absl::Time deadline = absl::Now() + kGrace;
+  while (outcome != Outcome::kDone) {
+    int64_t frees;
+    {
+      absl::MutexLock lock(&mutex_);
+      frees = frees_;
+    }
+    outcome = TryAllocate(bytes, alignment, block);
+    if (outcome == Outcome::kDone) break;
+    const auto freed = [this, frees]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
+      return frees_ != frees;
+    };
+    absl::MutexLock lock(&mutex_);
+    if (!mutex_.AwaitWithDeadline(absl::Condition(&freed), deadline)) break;
+  }
+  return outcome;
+}
+
 void* ArenaAllocator::Refuse(Outcome outcome, int64_t bytes) {
-  LogFailure(outcome, bytes);
-  if (outcome == Outcome::kNoAddresses && !is_all_memory()) return nullptr;
   AllocationEvent event = DescribeAllocation();
   Refusal refusal{event.op, bytes};
   {
@@ -220,6 +251,8 @@ void* ArenaAllocator::Refuse(Outcome outcome, int64_t bytes) {
     refusal.budget_bytes =
         outcome == Outcome::kOverBudget ? budget_bytes_ : range_.bytes();
   }
+  log_.Write(name_, event.step_id, refusal, Describe(outcome));
+  if (outcome == Outcome::kNoAddresses && !is_all_memory()) return nullptr;
   char* const sink = static_cast<char*>(
       sink_.Take(event.step_id, refusal, HasPlainBytes(event)));
   absl::MutexLock lock(&mutex_);
@@ -233,41 +266,15 @@ void* ArenaAllocator::Refuse(Outcome outcome, int64_t bytes) {
   return sink;
 }
 
-void ArenaAllocator::LogFailure(Outcome outcome, int64_t bytes) {
-  const int64_t step_id =
-      tsl::profiler::ScopedMemoryDebugAnnotation::CurrentAnnotation()
-          .pending_step_id;
-  const int64_t now = NowNs();
-  int64_t budget;
-  int64_t in_use;
-  {
-    absl::MutexLock lock(&mutex_);
-    // Ops that run outside steps share the step id 0.
-    if (step_id == logged_step_id_ &&
-        (step_id != 0 || now - logged_time_ns_ < kLogIntervalNs)) {
-      return;
-    }
-    logged_step_id_ = step_id;
-    logged_time_ns_ = now;
-    budget = budget_bytes_;
-    in_use = arena_.in_use_bytes();
-  }
+const char* ArenaAllocator::Describe(Outcome outcome) const {
   if (outcome == Outcome::kOverBudget) {
-    LOG(WARNING) << name_ << ": allocation refused. Requested "
-                 << FormatBytes(bytes) << " with " << FormatBytes(in_use)
-                 << " in use would pass the budget of " << FormatBytes(budget)
-                 << ". Raise the budget, or use a smaller batch.";
-  } else {
-    LOG(WARNING) << name_ << ": allocation refused. Requested "
-                 << FormatBytes(bytes) << " with " << FormatBytes(in_use)
-                 << " in use: no such block is left of the "
-                 << FormatBytes(range_.bytes()) << " of "
-                 << (is_all_memory()
-                         ? "its memory. Use a smaller batch."
-                         : "reserved addresses. Raise the limit on this "
-                           "process's address space (ulimit -v), or use a "
-                           "smaller batch.");
+    return "would pass the budget. Raise it, or use a smaller batch.";
   }
+  return is_all_memory()
+             ? "finds no such block in the memory. Use a smaller batch."
+             : "finds no such block in the reserved addresses. Raise the limit "
+               "on this process's address space (ulimit -v), or use a smaller "
+               "batch.";
 }
 
 int64_t ArenaAllocator::OffsetOf(const void* ptr) const {
@@ -297,6 +304,7 @@ void ArenaAllocator::DeallocateRaw(void* ptr) {
   {
     absl::MutexLock lock(&mutex_);
     const int64_t bytes = arena_.Free(offset);
+    ++frees_;
     if (trace_.active()) trace_.RecordFree(offset, bytes);
     if (bytes >= kLargeBytes && budget_bytes_ == 0) {
       pages_.Advance(NowNs(), arena_.in_use_bytes());

@@ -8,8 +8,9 @@
 //   range's base plus the arena's offset.
 // - In-use bytes never pass the budget. An allocation that would pass it, or
 //   that finds no chunk in the range, asks the pressure callback for room and
-//   tries again; when nobody can make room it returns nullptr, which TensorFlow
-//   reports as ResourceExhausted with the op's name.
+//   tries again; when nobody can make room, and in a step nobody frees any for
+//   a moment, it returns nullptr, which TensorFlow reports as ResourceExhausted
+//   with the op's name.
 // - Freed pages stay resident, ready for the next step, as long as what is
 //   resident stays within the warm limit: the budget or, without one, the
 //   recent peak and a quarter. What is beyond goes back to the system.
@@ -29,6 +30,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "cc/allocator/allocation_trace.h"
+#include "cc/allocator/refusal_log.h"
 #include "cc/allocator/refusal_sink.h"
 #include "cc/core/address_range.h"
 #include "cc/core/arena.h"
@@ -129,9 +131,13 @@ class ArenaAllocator : public tsl::Allocator {
   Outcome AllocateUnderPressure(int64_t bytes, int64_t alignment,
                                 Outcome outcome, void** block)
       ABSL_LOCKS_EXCLUDED(mutex_);
+  // The same while others free memory, for a moment.
+  Outcome AllocateInGrace(int64_t bytes, int64_t alignment, Outcome outcome,
+                          void** block) ABSL_LOCKS_EXCLUDED(mutex_);
   // What to answer where there is no room; nullptr if nothing can be.
   void* Refuse(Outcome outcome, int64_t bytes) ABSL_LOCKS_EXCLUDED(mutex_);
-  void LogFailure(Outcome outcome, int64_t bytes) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Of a refusal, for people.
+  const char* Describe(Outcome outcome) const;
   // False where `ptr` is not of the sink.
   bool ReleaseSink(void* ptr) ABSL_LOCKS_EXCLUDED(mutex_);
   // Ends the process where `ptr` is not of the arena.
@@ -145,6 +151,7 @@ class ArenaAllocator : public tsl::Allocator {
   AddressRange range_;
   std::atomic<bool> tracing_{false};
   RefusalSink sink_;
+  RefusalLog log_;
 
   mutable absl::Mutex mutex_;
   Arena arena_ ABSL_GUARDED_BY(mutex_);
@@ -155,9 +162,7 @@ class ArenaAllocator : public tsl::Allocator {
   int64_t step_begin_bytes_ ABSL_GUARDED_BY(mutex_) = -1;  // -1: no step yet.
   int64_t largest_alloc_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   std::shared_ptr<const PressureCallback> pressure_ ABSL_GUARDED_BY(mutex_);
-  // When LogFailure last wrote, and about which step.
-  int64_t logged_step_id_ ABSL_GUARDED_BY(mutex_) = -1;
-  int64_t logged_time_ns_ ABSL_GUARDED_BY(mutex_) = 0;
+  int64_t frees_ ABSL_GUARDED_BY(mutex_) = 0;  // Ever.
 };
 
 // The process's CPU arena, made on first use, never destroyed.

@@ -373,5 +373,22 @@ TEST(CpuArenaTest, BecomesTensorFlowsAllocator) {
   EXPECT_EQ(CpuArena()->stats().arena.in_use_bytes, before);
 }
 
+TEST_F(ArenaAllocatorTest, WaitsForWhatAnotherThreadIsAboutToFree) {
+  ASSERT_EQ(allocator_.SetBudget(3 * kMiB), "");
+  void* const held = allocator_.AllocateRaw(64, 2 * kMiB);
+  std::atomic<bool> asking{false};
+  std::thread other([&] {
+    while (!asking) std::this_thread::yield();
+    allocator_.DeallocateRaw(held);
+  });
+  asking = true;
+  tsl::profiler::ScopedMemoryDebugAnnotation annotation(
+      "conv1", /*step_id=*/42, "output", 1, [] { return std::string("[2]"); });
+  void* const block = allocator_.AllocateRaw(64, 2 * kMiB);
+  other.join();
+  EXPECT_NE(block, nullptr);
+  allocator_.DeallocateRaw(block);
+}
+
 }  // namespace
 }  // namespace sn_tf
