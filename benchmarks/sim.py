@@ -32,6 +32,17 @@ _OVERHEAD_TARGET = 1.05
 _SHARE_OF_MACHINE = 0.75
 
 
+def _size(text):
+    """Checks the size, and leaves it as text for the measurements."""
+    from sn_tf.budget import parse_size
+
+    try:
+        parse_size(text, argument="bytes")
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+    return text
+
+
 def parse(argv=None):
     """Returns the parsed command line."""
     parser = argparse.ArgumentParser(
@@ -44,7 +55,7 @@ def parse(argv=None):
         "--only", nargs="+", choices=PARTS, default=PARTS, help="(all)"
     )
     parser.add_argument(
-        "--bytes", default="1GiB", help="of each copy (%(default)s)"
+        "--bytes", type=_size, default="1GiB", help="of each copy (%(default)s)"
     )
     parser.add_argument(
         "--presets", nargs="+", choices=PRESETS, default=PRESETS, help="(all)"

@@ -24,6 +24,11 @@ bool IsCollective(const tensorflow::NodeDef& node) {
                      });
 }
 
+void SortUnique(std::vector<OpId>* ids) {
+  std::sort(ids->begin(), ids->end());
+  ids->erase(std::unique(ids->begin(), ids->end()), ids->end());
+}
+
 // The longest path to each op; ops on cycles are left out.
 std::vector<int> Levels(const MemoryGraph& graph) {
   const std::vector<std::vector<OpId>> next = graph.Successors();
@@ -94,15 +99,26 @@ void CoupleCollectives(const tensorflow::GraphDef& graph,
         "moved in this graph";
     return;
   }
+  const std::vector<std::vector<OpId>> next = imported->memory.Successors();
   for (size_t k = 0; k < columns[0].size(); ++k) {
     std::vector<OpId> before;
     for (const Column& column : columns) {
       const std::vector<OpId>& own = ops[column[k]].after;
       before.insert(before.end(), own.begin(), own.end());
     }
-    std::sort(before.begin(), before.end());
-    before.erase(std::unique(before.begin(), before.end()), before.end());
-    for (const Column& column : columns) ops[column[k]].after = before;
+    SortUnique(&before);
+    std::vector<OpId> members;
+    for (const Column& column : columns) {
+      ops[column[k]].after = before;
+      members.push_back(column[k]);
+    }
+    for (const OpId member : members) {
+      for (const OpId follower : next[member]) {
+        std::vector<OpId>& after = ops[follower].after;
+        after.insert(after.end(), members.begin(), members.end());
+        SortUnique(&after);
+      }
+    }
   }
 }
 

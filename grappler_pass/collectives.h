@@ -11,8 +11,9 @@
 namespace sn_tf {
 
 // Makes the collective ops that meet come after all that any of them comes
-// after. Orders of several devices that follow such a graph cannot wait for
-// each other in a circle.
+// after, and before all that any of them comes before: as if they were one op.
+// Orders of several devices that follow such a graph cannot wait for each other
+// in a circle.
 void CoupleCollectives(const tensorflow::GraphDef& graph,
                        ImportedGraph* imported);
 

@@ -198,6 +198,8 @@ class MemoryBudget(keras.callbacks.Callback):  # type: ignore[misc]
             if self._steps_until_plan == 0:
                 for report in reports:
                     _log(report.summary())
+                if not reports:
+                    _log(self._nothing_there())
             return
         # The training step; what else was planned is small beside it.
         largest = max(plans, key=lambda plan: plan.stock_peak_bytes)
@@ -205,6 +207,16 @@ class MemoryBudget(keras.callbacks.Callback):  # type: ignore[misc]
             return
         self._steps_until_plan = 0
         _log(largest.summary())
+
+    def _nothing_there(self) -> str:
+        device = self._settings.options.device
+        text = f"the step keeps next to nothing on {device}: nothing is planned"
+        if device == "CPU:0":
+            return text
+        return (
+            f"{text}. Build the model and call fit where ops are placed there, "
+            f'as within tf.device("/device:{device}")'
+        )
 
     def _add_peak(self, logs: _Logs) -> None:
         if logs is not None:

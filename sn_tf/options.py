@@ -115,6 +115,19 @@ def default_device() -> str:
     return str(_checked("device", None, _check_device))
 
 
+def device_name(device: str | None) -> str:
+    """The name by which the library knows `device`, in any of its spellings.
+
+    Args:
+        device: Such as `"SIM:0"`, `"sim"` or `"/device:SIM:0"`; None for the
+            default.
+
+    Raises:
+        ValueError: If it is none that is managed.
+    """
+    return default_device() if device is None else _check_device(device)
+
+
 def _checked(name: str, argument: object, check: Callable[[Any], Any]) -> Any:
     """The argument, else the environment's value, else the default; checked."""
     if argument is not None:
@@ -181,13 +194,25 @@ def _check_device(value: object) -> str:
     expected = "'CPU:0', or a simulated device such as 'SIM:0'"
     if not isinstance(value, str):
         raise _invalid("device", value, expected)
-    name = value.upper().removeprefix("/").removeprefix("DEVICE:")
+    name = value.upper().rpartition("/")[2].removeprefix("DEVICE:")
     if name in ("CPU", "CPU:0"):
         return "CPU:0"
     if name == "SIM":
         name = "SIM:0"
     if name.startswith("SIM:") and _is_managed(name):
         return name
+    if name.startswith("SIM:"):
+        count = _library.library().sim_count()
+        raise _invalid(
+            "device",
+            value,
+            f"{expected}: "
+            + (
+                f"{count} simulated devices are configured"
+                if count
+                else "call sn_tf.sim.configure() right after importing sn_tf"
+            ),
+        )
     devices = _library.physical_devices()
     if name not in devices:
         raise _invalid(

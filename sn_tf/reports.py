@@ -12,7 +12,7 @@ from typing import Any
 
 from sn_tf import _library
 from sn_tf.budget import format_bytes
-from sn_tf.options import default_device
+from sn_tf.options import device_name
 
 
 @dataclasses.dataclass(frozen=True)
@@ -311,7 +311,7 @@ def stats(device: str | None = None) -> MemoryStats:
         >>> model.train_on_batch(x, y)
         >>> sn_tf.stats().peak_bytes
     """
-    device = default_device() if device is None else device
+    device = device_name(device)
     values = _library.library().stats(device)
     if "link" in values:
         values["link"] = LinkStats(**values["link"])
@@ -327,7 +327,7 @@ def reset_peak(device: str | None = None) -> None:
     Raises:
         ValueError: If sn_tf does not manage the memory of `device`.
     """
-    device = default_device() if device is None else device
+    device = device_name(device)
     stats(device)
     _library.library().reset_peak(device)
 

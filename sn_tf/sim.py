@@ -60,7 +60,7 @@ def configure(
             f"Invalid value for argument `count`. Received: count={count!r}. "
             "Expected a whole number of devices."
         )
-    if not isinstance(link, str):
+    if not isinstance(link, str) or not (link.isascii() and link.isprintable()):
         raise ValueError(
             f"Invalid value for argument `link`. Received: link={link!r}. "
             "Expected the name of a link, such as 'pcie3' or 'pcie4/16', or a "
@@ -77,11 +77,21 @@ def device_count() -> int:
 def device_names() -> list[str]:
     """Names of the simulated devices, as `tf.distribute` takes them.
 
+    Raises:
+        ValueError: If none is configured: of no names, `tf.distribute` would
+            make a strategy for the CPU.
+
     Example:
         >>> sn_tf.sim.configure("2GB", count=2)
         >>> strategy = tf.distribute.MirroredStrategy(sn_tf.sim.device_names())
     """
-    return [f"/device:SIM:{index}" for index in range(device_count())]
+    count = device_count()
+    if count == 0:
+        raise ValueError(
+            "There are no simulated devices: call sn_tf.sim.configure() right "
+            "after importing sn_tf."
+        )
+    return [f"/device:SIM:{index}" for index in range(count)]
 
 
 def scope(index: SupportsIndex = 0) -> AbstractContextManager[Any]:

@@ -57,6 +57,13 @@ void PushCopy(PacedQueue* queue, const Tensor& source, Tensor* destination,
     done(absl::OkStatus());
     return;
   }
+  if (!destination->IsInitialized()) {
+    done(absl::ResourceExhaustedError(absl::StrCat(
+        "OOM when allocating tensor of shape ", source.shape().DebugString(),
+        " and type ", tensorflow::DataTypeString(source.dtype()),
+        " for a copy to or from a simulated device")));
+    return;
+  }
   const HostMemory memory = SimPinnedMemory()->Contains(host_side.data())
                                 ? HostMemory::kPinned
                                 : HostMemory::kPageable;

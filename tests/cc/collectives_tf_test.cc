@@ -57,10 +57,10 @@ std::vector<std::string> Before(const ImportedGraph& imported,
 
 using Names = std::vector<std::string>;
 
-TEST(CollectivesTest, ThoseThatMeetComeAfterTheSame) {
+TEST(CollectivesTest, ThoseThatMeetAreAsOne) {
   const ImportedGraph imported = Import(TwoReplicas());
   EXPECT_EQ(Before(imported, "first_0"), Names());
-  EXPECT_EQ(Before(imported, "between_0"), Names({"first_0"}));
+  EXPECT_EQ(Before(imported, "between_0"), Names({"first_0", "first_1"}));
   EXPECT_EQ(Before(imported, "a_second_0"), Names({"between_0", "between_1"}));
   EXPECT_EQ(Before(imported, "a_second_1"), Names({"between_0", "between_1"}));
 }

@@ -86,6 +86,46 @@ def test_replicas_train_each_under_its_own_budget(
     assert planned["peaks"][1] <= 14_000_000
 
 
+def test_what_one_replica_gives_the_other_does_not_stop_the_step(
+    results: Callable[[str], Any],
+) -> None:
+    found = results(
+        _START
+        + textwrap.dedent("""
+            strategy = tf.distribute.MirroredStrategy(sn_tf.sim.device_names())
+
+            def replica(x):
+                for _ in range(4):
+                    x = tf.sin(x)
+                context = tf.distribute.get_replica_context()
+                return context.all_reduce("sum", x)
+
+            @tf.function
+            def step(x):
+                first, second = strategy.experimental_local_results(
+                    strategy.run(replica, (x,))
+                )
+                with tf.device("/device:SIM:0"):
+                    given = tf.sin(second)
+                    for _ in range(8):
+                        first = tf.sin(first)
+                    return given, first
+
+            x = tf.random.stateless_uniform([512, 512], [1, 2])
+            expected = step(x)[1].numpy()
+            with contextlib.ExitStack() as stack:
+                for device in DEVICES:
+                    stack.enter_context(sn_tf.scope("90%", device=device))
+                results = [step(x)[1].numpy() for _ in range(3)]
+                planned = [plan.device for plan in sn_tf.report()]
+            print(json.dumps([
+                [bool((r == expected).all()) for r in results], planned,
+            ]))
+        """)
+    )
+    assert found == [[True] * 3, ["SIM:0", "SIM:1"]]
+
+
 def test_settings_must_agree_for_each_device_only(
     results: Callable[[str], Any],
 ) -> None:

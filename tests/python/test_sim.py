@@ -115,6 +115,35 @@ def test_memory_is_the_devices_own_and_ends(
     ) in message
 
 
+def test_a_copy_that_does_not_fit_is_an_error(
+    results: Callable[[str], Any],
+) -> None:
+    messages = results(
+        _START
+        + textwrap.dedent("""
+            sn_tf.sim.configure("10MB")
+            array = np.zeros(5_000_000, "f4")
+            on_cpu = tf.constant(array)
+            messages = []
+            for make in (
+                lambda: tf.constant(array),
+                lambda: tf.Variable(array),
+                lambda: tf.identity(on_cpu),
+            ):
+                try:
+                    with sn_tf.sim.scope():
+                        make()
+                except tf.errors.ResourceExhaustedError as error:
+                    messages.append(error.message)
+            print(json.dumps(messages))
+        """)
+    )
+    assert len(messages) == 3
+    for message in messages:
+        assert "OOM when allocating tensor of shape [5000000]" in message
+        assert "device:SIM:0" in message
+
+
 def test_values_travel_between_devices(results: Callable[[str], Any]) -> None:
     found = results(
         _START
@@ -159,6 +188,8 @@ def test_values_travel_between_devices(results: Callable[[str], Any]) -> None:
         ("'1GB', link='1B/s'", "from 1 kB/s to 1000 TB/s"),
         ("'1GB', link=''", "link=''"),
         ("'1GB', link=3", "link=3"),
+        (r"'1GB', link='pcie3\0x'", "link='pcie3"),
+        (r"'1GB', link='pcie3\udc80'", "link='pcie3"),
         ("'1GB', link=2e9", "such as '800MB/s'"),
         ("'1GB', count=0", "count=0"),
         ("'1GB', count=1.5", "count=1.5"),
@@ -208,8 +239,10 @@ def test_a_link_of_ones_own(
 def test_a_device_that_is_not_there() -> None:
     with pytest.raises(ValueError, match=r"call sn_tf\.sim\.configure"):
         sn_tf.sim.scope()
-    with pytest.raises(ValueError, match="SIM:0"):
+    with pytest.raises(ValueError, match=r"call sn_tf\.sim\.configure"):
         sn_tf.stats("SIM:0")
+    with pytest.raises(ValueError, match=r"call sn_tf\.sim\.configure"):
+        sn_tf.sim.device_names()
     for index in (0.5, "0", None):
         with pytest.raises(ValueError, match="There is no device"):
             sn_tf.sim.scope(index)  # type: ignore[arg-type]
@@ -227,6 +260,12 @@ def test_devices_are_made_once(results: Callable[[str], Any]) -> None:
                 except ValueError as error:
                     messages.append(str(error))
             attempt("64MB")
+            assert len({
+                sn_tf.stats(name).budget_bytes for name in (
+                    "SIM:0", "sim", "/device:SIM:0", "/SIM:0",
+                    "/job:localhost/replica:0/task:0/device:SIM:0",
+                )
+            }) == 1
             attempt("64MB", link="pcie3", count=1)
             attempt("65MB")
             tf.zeros([2])
