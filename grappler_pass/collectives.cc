@@ -24,32 +24,8 @@ bool IsCollective(const tensorflow::NodeDef& node) {
                      });
 }
 
-void SortUnique(std::vector<OpId>* ids) {
-  std::sort(ids->begin(), ids->end());
-  ids->erase(std::unique(ids->begin(), ids->end()), ids->end());
-}
-
-// The longest path to each op; ops on cycles are left out.
-std::vector<int> Levels(const MemoryGraph& graph) {
-  const std::vector<std::vector<OpId>> next = graph.Successors();
-  std::vector<int> level(graph.ops.size(), 0);
-  std::vector<size_t> missing;
-  std::vector<OpId> order;
-  for (size_t i = 0; i < graph.ops.size(); ++i) {
-    missing.push_back(graph.ops[i].after.size());
-    if (missing[i] == 0) order.push_back(static_cast<OpId>(i));
-  }
-  for (size_t seen = 0; seen < order.size(); ++seen) {
-    for (const OpId op : next[order[seen]]) {
-      level[op] = std::max(level[op], level[order[seen]] + 1);
-      if (--missing[op] == 0) order.push_back(op);
-    }
-  }
-  return level;
-}
-
-using Column =
-    std::vector<OpId>;  // The collective ops of one device, in order.
+// The collective ops of one device, in order.
+using Column = std::vector<OpId>;
 
 // TensorFlow launches them in the same order on each device, by control edges
 // through a token; which of them meet is known to the running step only.
@@ -62,7 +38,8 @@ std::vector<Column> ColumnsByDevice(const tensorflow::GraphDef& graph,
     by_device[node.device()].push_back(static_cast<OpId>(i));
   }
   if (by_device.size() < 2) return {};
-  const std::vector<int> level = Levels(imported.memory);
+  const std::vector<int32_t> level =
+      imported.memory.Levels(imported.memory.TopologicalOrder());
   std::vector<Column> columns;
   for (auto& [device, column] : by_device) {
     std::stable_sort(column.begin(), column.end(),

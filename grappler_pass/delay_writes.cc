@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "grappler_pass/delay_writes.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "grappler_pass/observe_nodes.h"
@@ -73,9 +72,7 @@ void DelayWrites(const tensorflow::GraphDef& graph,
   }
   std::vector<OpId>& end_after = memory.ops[end].after;
   end_after.insert(end_after.end(), writes.begin(), writes.end());
-  std::sort(end_after.begin(), end_after.end());
-  end_after.erase(std::unique(end_after.begin(), end_after.end()),
-                  end_after.end());
+  SortUnique(&end_after);
 }
 
 }  // namespace sn_tf

@@ -33,11 +33,6 @@ int64_t Rounded(int64_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-void SortUnique(std::vector<int32_t>* ids) {
-  std::sort(ids->begin(), ids->end());
-  ids->erase(std::unique(ids->begin(), ids->end()), ids->end());
-}
-
 class Importer {
  public:
   Importer(const GraphDef& graph, const TensorInfos& infos,
@@ -52,7 +47,10 @@ class Importer {
     if (!result_.unsupported.empty()) return std::move(result_);
     CoupleCollectives(graph_, &result_);
     if (!result_.unsupported.empty()) return std::move(result_);
-    for (const OpId op : InTopologicalOrder()) {
+    // Stops short of cycles; the route finds them.
+    const std::vector<OpId> order = result_.memory.TopologicalOrder();
+    level_ = result_.memory.Levels(order);
+    for (const OpId op : order) {
       AddOutputs(op);
       AddReads(op);
     }
@@ -117,26 +115,6 @@ class Importer {
       SortUnique(&op.after);
     }
     return absl::OkStatus();
-  }
-
-  // Stops short of cycles; the route finds them.
-  std::vector<OpId> InTopologicalOrder() {
-    const std::vector<Op>& ops = result_.memory.ops;
-    const std::vector<std::vector<OpId>> next = result_.memory.Successors();
-    std::vector<size_t> missing(ops.size());
-    std::vector<OpId> order;
-    level_.assign(ops.size(), 0);
-    for (size_t i = 0; i < ops.size(); ++i) {
-      missing[i] = ops[i].after.size();
-      if (missing[i] == 0) order.push_back(static_cast<OpId>(i));
-    }
-    for (size_t seen = 0; seen < order.size(); ++seen) {
-      for (const OpId op : next[order[seen]]) {
-        level_[op] = std::max(level_[op], level_[order[seen]] + 1);
-        if (--missing[op] == 0) order.push_back(op);
-      }
-    }
-    return order;
   }
 
   const std::vector<TensorInfo>& Infos(OpId op) const {

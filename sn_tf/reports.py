@@ -327,9 +327,7 @@ def reset_peak(device: str | None = None) -> None:
     Raises:
         ValueError: If sn_tf does not manage the memory of `device`.
     """
-    device = device_name(device)
-    stats(device)
-    _library.library().reset_peak(device)
+    _library.library().reset_peak(device_name(device))
 
 
 def write_reports(reports: Iterable[PlanReport], folder: str) -> None:

@@ -55,6 +55,32 @@ std::vector<std::vector<OpId>> MemoryGraph::Successors() const {
   return successors;
 }
 
+std::vector<OpId> MemoryGraph::TopologicalOrder() const {
+  const std::vector<std::vector<OpId>> successors = Successors();
+  std::vector<size_t> missing(ops.size());
+  std::vector<OpId> order;
+  for (size_t i = 0; i < ops.size(); ++i) {
+    missing[i] = ops[i].after.size();
+    if (missing[i] == 0) order.push_back(static_cast<OpId>(i));
+  }
+  for (size_t seen = 0; seen < order.size(); ++seen) {
+    for (const OpId next : successors[order[seen]]) {
+      if (--missing[next] == 0) order.push_back(next);
+    }
+  }
+  return order;
+}
+
+std::vector<int32_t> MemoryGraph::Levels(const std::vector<OpId>& order) const {
+  std::vector<int32_t> level(ops.size(), 0);
+  for (const OpId op : order) {
+    for (const OpId before : ops[op].after) {
+      level[op] = std::max(level[op], level[before] + 1);
+    }
+  }
+  return level;
+}
+
 bool MemoryGraph::TouchesMemory(OpId op) const {
   return ops[op].workspace_bytes > 0 || !ops[op].reads.empty() ||
          !ops[op].writes.empty();
@@ -93,6 +119,11 @@ std::string MemoryGraph::Validate() const {
     }
   }
   return "";
+}
+
+void SortUnique(std::vector<int32_t>* ids) {
+  std::sort(ids->begin(), ids->end());
+  ids->erase(std::unique(ids->begin(), ids->end()), ids->end());
 }
 
 void ConnectReaders(MemoryGraph* graph) {

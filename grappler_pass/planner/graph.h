@@ -80,6 +80,13 @@ struct MemoryGraph {
   // Per op, those that come directly after it, ascending.
   std::vector<std::vector<OpId>> Successors() const;
 
+  // Ops so that each comes after its `after`; those on cycles, and what comes
+  // after them, are missing.
+  std::vector<OpId> TopologicalOrder() const;
+
+  // Length of the longest path to each op of such an order; 0 for the others.
+  std::vector<int32_t> Levels(const std::vector<OpId>& order) const;
+
   // Whether the order of this op matters for memory: it touches a buffer or
   // needs a workspace. Others run whenever they are ready.
   bool TouchesMemory(OpId op) const;
@@ -87,6 +94,9 @@ struct MemoryGraph {
   // Empty if every invariant holds, else the first that does not.
   std::string Validate() const;
 };
+
+// Makes ids ascending, each once.
+void SortUnique(std::vector<int32_t>* ids);
 
 // Fills Buffer::readers from Op::reads.
 void ConnectReaders(MemoryGraph* graph);

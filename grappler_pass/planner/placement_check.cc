@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "grappler_pass/planner/placement_check.h"
 
-#include <algorithm>
 #include <vector>
 
 #include "grappler_pass/planner/liveness.h"
 
 namespace sn_tf {
 namespace {
-
-using Offsets = std::vector<int64_t>;
 
 // What the schedule holds for the whole step beyond what is in use already.
 bool PlaceResident(const MemoryGraph& graph, Arena* arena) {
@@ -36,7 +33,7 @@ bool FindsPlaces(const MemoryGraph& graph, const Schedule& schedule,
                  Arena arena) {
   const Liveness liveness = AnalyzeLiveness(graph, schedule);
   std::vector<std::vector<int32_t>> ending(schedule.size());
-  Offsets offsets(liveness.versions.size(), Arena::kNoOffset);
+  std::vector<int64_t> offsets(liveness.versions.size(), Arena::kNoOffset);
   size_t next = 0;
   if (!PlaceResident(graph, &arena)) return false;
   for (size_t p = 0; p < schedule.size(); ++p) {

@@ -10,29 +10,6 @@ namespace {
 
 using Successors = std::vector<std::vector<OpId>>;
 
-// Length of the longest path that ends in each op; empty if there is a cycle.
-std::vector<int32_t> LevelsOf(const MemoryGraph& graph,
-                              const Successors& successors) {
-  const size_t count = graph.ops.size();
-  std::vector<int32_t> level(count, 0);
-  std::vector<size_t> missing(count);
-  std::vector<OpId> ready;
-  for (size_t i = 0; i < count; ++i) {
-    missing[i] = graph.ops[i].after.size();
-    if (missing[i] == 0) ready.push_back(static_cast<OpId>(i));
-  }
-  size_t seen = 0;
-  while (seen < ready.size()) {
-    const OpId op = ready[seen++];
-    for (const OpId next : successors[op]) {
-      level[next] = std::max(level[next], level[op] + 1);
-      if (--missing[next] == 0) ready.push_back(next);
-    }
-  }
-  if (seen != count) level.clear();
-  return level;
-}
-
 // Position of each op in a depth-first order from the sinks, inputs first.
 // Soft predecessors are visited too, so the order is only a preference.
 class DepthFirst {
@@ -161,9 +138,9 @@ class ListScheduler {
     for (const BufferId b : graph_.ops[op].writes) {
       if (!graph_.buffers[b].view) freed -= graph_.buffers[b].bytes;
     }
-    // A variable that is overwritten too early is copied.
+    // A variable that is overwritten too early is copied, once for all views.
     for (const BufferId b : overwrites_[op]) {
-      if (IsRead(b, op)) freed -= graph_.buffers[b].bytes;
+      if (IsRead(b, op)) return freed - graph_.buffers[b].bytes;
     }
     return freed;
   }
@@ -252,8 +229,9 @@ class ListScheduler {
 
 Route BuildRoute(const MemoryGraph& graph) {
   const Successors successors = graph.Successors();
-  const std::vector<int32_t> level = LevelsOf(graph, successors);
-  if (level.empty()) return {};
+  const std::vector<OpId> topological = graph.TopologicalOrder();
+  if (topological.size() != graph.ops.size()) return {};
+  const std::vector<int32_t> level = graph.Levels(topological);
   const DepthFirst order(graph, successors, level);
   return ListScheduler(graph, successors, order.position()).Run();
 }
