@@ -227,40 +227,36 @@ absl::Status GraphRecord::RefusedMemory(const Refusal& refused) {
     LearnFrom(std::move(profile));
     if (state_ == State::kInfeasible) return refusal_;
   }
-  if (refused.in_use_bytes + refused.bytes <= refused.budget_bytes) {
-    return ScatteredMemory(refused);
+  if (refused.in_pieces) {
+    knowledge_.scattered_bytes += refused.bytes;
+    const std::shared_ptr<Session> session = session_.lock();
+    if (session != nullptr) session->WantNewGeneration();
+  } else if (state_ == State::kSettled) {
+    state_ = State::kProvisional;  // Not traced: the next one is.
   }
-  // Where this step was not traced, the next one is.
-  if (state_ == State::kSettled) state_ = State::kProvisional;
   return absl::ResourceExhaustedError(absl::StrCat(
       "OOM when allocating ", FormatBytes(refused.bytes), " for ", refused.op,
       " with ", FormatBytes(refused.in_use_bytes), " in use of a budget of ",
-      FormatBytes(refused.budget_bytes),
-      delays_writes_ && !writes_began_
-          ? ", in a step that was to tell what its ops need. No "
-            "weight was changed. The next step is planned with "
-            "what this one has told."
-          : ". The plan did not foresee it. Nothing computed from "
-            "there on was written to a weight, but weights whose "
-            "gradients were complete before may have been updated. "
-            "The next step is measured to make a better plan. If "
-            "this happens again, free tensors that are held between "
-            "steps, raise the budget, or use a smaller batch."));
+      FormatBytes(refused.budget_bytes), WhatBecameOf(refused)));
 }
 
-absl::Status GraphRecord::ScatteredMemory(const Refusal& refused) {
-  knowledge_.scattered_bytes += refused.bytes;
-  const std::shared_ptr<Session> session = session_.lock();
-  if (session != nullptr) session->WantNewGeneration();
-  return absl::ResourceExhaustedError(absl::StrCat(
-      "OOM when allocating ", FormatBytes(refused.bytes), " for ", refused.op,
-      " with ", FormatBytes(refused.in_use_bytes), " in use of ",
-      FormatBytes(refused.budget_bytes),
-      ": as much is free, but in smaller pieces. Nothing computed from there "
-      "on was written to a weight, but weights whose gradients were complete "
-      "before may have been updated. The next step is planned to leave more "
-      "room. If this happens again, lower the budget, or use a smaller "
-      "batch."));
+std::string GraphRecord::WhatBecameOf(const Refusal& refused) const {
+  if (delays_writes_ && !writes_began_ && !refused.in_pieces) {
+    return ", in a step that was to tell what its ops need. No weight was "
+           "changed. The next step is planned with what this one has told.";
+  }
+  return absl::StrCat(
+      refused.in_pieces ? ": as much is free, but in smaller pieces."
+                        : ". The plan did not foresee it.",
+      " Nothing computed from there on was written to a weight, but weights "
+      "whose gradients were complete before may have been updated. The next "
+      "step is ",
+      refused.in_pieces
+          ? "planned to leave more room. If this happens again, lower the "
+            "budget, or use a smaller batch."
+          : "measured to make a better plan. If this happens again, free "
+            "tensors that are held between steps, raise the budget, or use a "
+            "smaller batch.");
 }
 
 absl::Status GraphRecord::OnStepEnd(int64_t step_id) {

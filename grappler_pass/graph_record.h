@@ -76,8 +76,8 @@ class GraphRecord : public StepObserver {
   StepProfile EndTrace();
   // Fails a step that was refused memory.
   absl::Status RefusedMemory(const Refusal& refused);
-  // The same where enough was free, in pieces.
-  absl::Status ScatteredMemory(const Refusal& refused);
+  // What that means for the weights and for the next step, for people.
+  std::string WhatBecameOf(const Refusal& refused) const;
   // No plan meets the budget: steps are refused.
   void SetInfeasible(const PlannedGraph& planned);
   // Plans anew where an allocation of that step was refused.

@@ -248,7 +248,7 @@ absl::StatusOr<PlannedGraph> PlanIntoArena(const GrapplerItem& item,
                                            const GraphKnowledge& knowledge,
                                            const Arena& arena) {
   absl::StatusOr<PlannedGraph> first = PlanGraph(item, options, knowledge);
-  if (options.policy == "liveness") return first;
+  if (options.policy == "liveness" || options.budget_bytes == 0) return first;
   PlannerOptions lower = options;
   lower.budget_bytes = std::min(options.budget_bytes, arena.capacity_bytes()) -
                        knowledge.scattered_bytes;

@@ -248,8 +248,10 @@ void* ArenaAllocator::Refuse(Outcome outcome, int64_t bytes) {
   {
     absl::MutexLock lock(&mutex_);
     refusal.in_use_bytes = arena_.in_use_bytes();
-    refusal.budget_bytes =
-        outcome == Outcome::kOverBudget ? budget_bytes_ : range_.bytes();
+    const bool over_budget = outcome == Outcome::kOverBudget;
+    refusal.budget_bytes = over_budget ? budget_bytes_ : range_.bytes();
+    refusal.in_pieces =
+        !over_budget && refusal.in_use_bytes + bytes <= refusal.budget_bytes;
   }
   log_.Write(name_, event.step_id, refusal, Describe(outcome));
   if (outcome == Outcome::kNoAddresses && !is_all_memory()) return nullptr;

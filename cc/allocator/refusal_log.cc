@@ -1,35 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cc/allocator/refusal_log.h"
 
-#include <chrono>
-
+#include "absl/time/clock.h"
 #include "cc/core/bytes.h"
 #include "xla/tsl/platform/logging.h"
 
 namespace sn_tf {
 namespace {
 
-constexpr int64_t kIntervalNs = 1'000'000'000;
-
-int64_t NowNs() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
+constexpr absl::Duration kInterval = absl::Seconds(1);
 
 }  // namespace
 
 void RefusalLog::Write(const std::string& allocator, int64_t step_id,
                        const Refusal& refusal, const char* what) {
-  const int64_t now = NowNs();
+  const absl::Time now = absl::Now();
   {
     absl::MutexLock lock(&mutex_);
     // Ops that run outside steps share the step id 0.
-    if (step_id == step_id_ && (step_id != 0 || now - time_ns_ < kIntervalNs)) {
+    if (step_id == step_id_ && (step_id != 0 || now - time_ < kInterval)) {
       return;
     }
     step_id_ = step_id;
-    time_ns_ = now;
+    time_ = now;
   }
   LOG(WARNING) << allocator << ": allocation refused. Requested "
                << FormatBytes(refusal.bytes) << " with "

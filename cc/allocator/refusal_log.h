@@ -7,6 +7,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 #include "cc/allocator/refusal_sink.h"
 
 namespace sn_tf {
@@ -23,7 +24,7 @@ class RefusalLog {
   absl::Mutex mutex_;
   // Of the latest line.
   int64_t step_id_ ABSL_GUARDED_BY(mutex_) = -1;
-  int64_t time_ns_ ABSL_GUARDED_BY(mutex_) = 0;
+  absl::Time time_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
 };
 
 }  // namespace sn_tf

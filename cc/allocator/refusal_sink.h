@@ -21,7 +21,8 @@ struct Refusal {
   std::string op;  // Empty where no op was running.
   int64_t bytes = 0;
   int64_t in_use_bytes = 0;
-  int64_t budget_bytes = 0;
+  int64_t budget_bytes = 0;  // Or all the memory that there is.
+  bool in_pieces = false;    // As much was free, but in no one block.
 };
 
 // Several of TensorFlow's oneDNN kernels go on with a null output when they

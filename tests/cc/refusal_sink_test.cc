@@ -129,5 +129,23 @@ TEST(RefusalSinkOfDeviceTest, MemoryThatIsAllThereIsRefusesAsABudgetDoes) {
   }
 }
 
+TEST(RefusalSinkOfDeviceTest, TellsWhetherAsMuchWasFreeInPieces) {
+  ArenaAllocator device("device", 64 * kMiB, tsl::AllocatorMemoryType::kDevice);
+  std::vector<void*> blocks;
+  for (int i = 0; i < 4; ++i) {
+    blocks.push_back(device.AllocateRaw(64, 16 * kMiB));
+  }
+  device.DeallocateRaw(blocks[0]);
+  device.DeallocateRaw(blocks[2]);
+  for (const int64_t mib : {24, 40}) {
+    const RefusalSink::OfThread sink(device.sink());
+    device.DeallocateRaw(device.AllocateRaw(64, mib * kMiB));
+    ASSERT_TRUE(sink.first().has_value());
+    EXPECT_EQ(sink.first()->in_pieces, mib == 24);
+  }
+  device.DeallocateRaw(blocks[1]);
+  device.DeallocateRaw(blocks[3]);
+}
+
 }  // namespace
 }  // namespace sn_tf
