@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command line of `benchmarks.train_step`."""
+"""Command lines: that of `benchmarks.train_step`, and what others share."""
 
 import argparse
 
@@ -8,19 +8,44 @@ from models import arguments
 MODES = ("stock", "stock-limited", "order", "sn")
 
 
-def make_parser(prog, description):
-    """Returns a parser of everything that describes one measured training.
-
-    Args:
-        prog: Command, for the usage line.
-        description: What the command does.
-    """
-    parser = argparse.ArgumentParser(
-        prog=prog,
+def command_parser(prog, description, *, usage=None):
+    """Returns a parser without arguments; the text is shown as it stands."""
+    return argparse.ArgumentParser(
+        prog=f"python -m {prog}",
+        usage=usage,
         description=description,
         allow_abbrev=False,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+
+
+def copies_parser(prog, description, *, link, rounds):
+    """Returns a parser of what `benchmarks.copies` are measured with.
+
+    Args:
+        prog: Module of the command.
+        description: What the command does.
+        link: Default link.
+        rounds: Default number of times.
+    """
+    parser = command_parser(prog, description)
+    parser.add_argument("--link", default=link, help="(%(default)s)")
+    parser.add_argument("--bytes", default="1GiB", help="(%(default)s)")
+    parser.add_argument(
+        "--rounds", type=int, default=rounds, help="(%(default)s)"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    return parser
+
+
+def make_parser(prog, description):
+    """Returns a parser of everything that describes one measured training.
+
+    Args:
+        prog: Module of the command.
+        description: What the command does.
+    """
+    parser = command_parser(prog, description)
     arguments.add_model_arguments(parser, batch=32)
     arguments.add_thread_arguments(parser)
     group = parser.add_argument_group("how it is measured")

@@ -10,13 +10,12 @@ meet both sides alike. The ratio of the step times is the median of those of
 steps that followed one another; the range over the rounds shows what is left.
 """
 
-import argparse
 import itertools
 import json
 import statistics
 import sys
 
-from benchmarks import WARM_UP_STEPS, turns
+from benchmarks import WARM_UP_STEPS, arguments, turns
 
 
 def parse(argv):
@@ -26,12 +25,10 @@ def parse(argv):
         The command line of A, that of B, and the options of this program,
         which may stand on either side.
     """
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.compare",
+    parser = arguments.command_parser(
+        "benchmarks.compare",
+        __doc__,
         usage="%(prog)s A... -- B... [--rounds N] [--json]",
-        description=__doc__,
-        allow_abbrev=False,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--rounds", type=int, default=3, help="(%(default)s)")
     parser.add_argument(

@@ -8,13 +8,12 @@ stock TensorFlow without a limit, to compare with.
 Exit status: 0, or 1 when one of the three did not go as said.
 """
 
-import argparse
 import json
 import statistics
 import sys
 from pathlib import Path
 
-from benchmarks import child, readme
+from benchmarks import arguments, child, readme
 
 # All of the digits: no batch is seen twice in the steps of the demo.
 _BATCHES = 44
@@ -22,11 +21,7 @@ _BATCHES = 44
 
 def parse(argv=None):
     """Returns the parsed command line."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.demo",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = arguments.command_parser("benchmarks.demo", __doc__)
     parser.add_argument("--model", default="resnet50", help="(%(default)s)")
     parser.add_argument("--budget", default="300MB", help="(%(default)s)")
     parser.add_argument("--steps", type=int, default=30, help="(%(default)s)")

@@ -85,7 +85,7 @@ def main(argv=None):
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     from benchmarks import arguments
 
-    parser = arguments.make_parser("python -m benchmarks.long_run", __doc__)
+    parser = arguments.make_parser("benchmarks.long_run", __doc__)
     parser.set_defaults(steps=200)
     parser.add_argument(
         "--json", action="store_true", help="print a JSON object"

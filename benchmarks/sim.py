@@ -20,7 +20,7 @@ import statistics
 import subprocess
 import sys
 
-from benchmarks import child, compare, sim_overlap
+from benchmarks import arguments, child, compare, sim_overlap
 
 PARTS = ("pacing", "overlap", "overhead")
 PRESETS = ("pcie3", "pcie4", "pcie5", "nvlink2", "nvlink4")
@@ -45,12 +45,7 @@ def _size(text):
 
 def parse(argv=None):
     """Returns the parsed command line."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.sim",
-        description=__doc__,
-        allow_abbrev=False,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = arguments.command_parser("benchmarks.sim", __doc__)
     parser.add_argument(
         "--only", nargs="+", choices=PARTS, default=PARTS, help="(all)"
     )
@@ -122,10 +117,10 @@ def run_pacing(options):
 
     def measure(link):
         _progress(f"pacing: {link}")
-        arguments = ["--link", link, "--bytes", options.bytes]
+        given = ["--link", link, "--bytes", options.bytes]
         return child.run(
             "benchmarks.sim_pacing",
-            [*arguments, *_rounds(options)],
+            [*given, *_rounds(options)],
             quiet=True,
         )
 
@@ -262,8 +257,8 @@ def overhead_table(found):
 def run_overlap(options):
     """Returns what `benchmarks.sim_overlap` has measured."""
     _progress("overlap")
-    arguments = ["--bytes", options.bytes, *_rounds(options)]
-    return child.run("benchmarks.sim_overlap", arguments, quiet=True)
+    given = ["--bytes", options.bytes, *_rounds(options)]
+    return child.run("benchmarks.sim_overlap", given, quiet=True)
 
 
 def _markdown(rows):

@@ -5,7 +5,6 @@ Copies in both directions, each alone and then both; and a computation on the
 device, alone and then beside copies. For `benchmarks.sim`.
 """
 
-import argparse
 import concurrent.futures
 import json
 import os
@@ -13,24 +12,12 @@ import statistics
 import sys
 import time
 
+from benchmarks import arguments
+
 # The computation ends while the copies go on, so that all of it is beside them.
 _SHARE_OF_COPYING = 0.8
 _MATRIX = 768
 _PRODUCTS = 10  # Of a call: enough to make its own time small.
-
-
-def parse(argv=None):
-    """Returns the parsed command line."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.sim_overlap",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--link", default="pcie3/8", help="(%(default)s)")
-    parser.add_argument("--bytes", default="1GiB", help="(%(default)s)")
-    parser.add_argument("--rounds", type=int, default=5, help="(%(default)s)")
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    return parser.parse_args(argv)
 
 
 def run(options):
@@ -192,7 +179,10 @@ def table(found):
 def main(argv=None):
     """Entry point of `python -m benchmarks.sim_overlap`."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-    options = parse(argv)
+    parser = arguments.copies_parser(
+        "benchmarks.sim_overlap", __doc__, link="pcie3/8", rounds=5
+    )
+    options = parser.parse_args(argv)
     found = run(options)
     print(json.dumps(found) if options.json else table(found))
     return 0

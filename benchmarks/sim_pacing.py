@@ -6,25 +6,12 @@ against the time that the link should have taken. For `benchmarks.sim`, which
 runs it once a link: a process makes its devices once.
 """
 
-import argparse
 import json
 import os
 import statistics
 import sys
 
-
-def parse(argv=None):
-    """Returns the parsed command line."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.sim_pacing",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--link", default="pcie3", help="(%(default)s)")
-    parser.add_argument("--bytes", default="1GiB", help="(%(default)s)")
-    parser.add_argument("--rounds", type=int, default=9, help="(%(default)s)")
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    return parser.parse_args(argv)
+from benchmarks import arguments
 
 
 def run(options):
@@ -97,7 +84,10 @@ def summary(found):
 def main(argv=None):
     """Entry point of `python -m benchmarks.sim_pacing`."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-    options = parse(argv)
+    parser = arguments.copies_parser(
+        "benchmarks.sim_pacing", __doc__, link="pcie3", rounds=9
+    )
+    options = parser.parse_args(argv)
     found = run(options)
     print(json.dumps(found) if options.json else summary(found))
     return 0

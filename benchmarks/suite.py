@@ -13,12 +13,11 @@ the budget then follows from that floor, and the line is run again.
 Exit status: 0, or 1 when a line failed.
 """
 
-import argparse
 import json
 import math
 import sys
 
-from benchmarks import child
+from benchmarks import arguments, child
 
 # Batch and image: activations outweigh weights, and a step takes seconds.
 SIZES = {
@@ -39,11 +38,7 @@ _SAME_FLOOR = 1.01
 
 def parse(argv=None):
     """Returns the parsed command line."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.suite",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = arguments.command_parser("benchmarks.suite", __doc__)
     parser.add_argument(
         "--models", nargs="+", choices=SIZES, default=list(SIZES)
     )

@@ -102,7 +102,7 @@ def main(argv=None):
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     from benchmarks import arguments
 
-    parser = arguments.make_parser("python -m benchmarks.train_step", __doc__)
+    parser = arguments.make_parser("benchmarks.train_step", __doc__)
     parser.add_argument(
         "--json", action="store_true", help="print a JSON object"
     )

@@ -106,6 +106,10 @@ def make_options(arguments: Mapping[str, Any]) -> Options:
     return options
 
 
+# What to do where there are no simulated devices.
+CONFIGURE_SIM = "call sn_tf.sim.configure() right after importing sn_tf"
+
+
 def default_device() -> str:
     """The device that is meant where none is named.
 
@@ -210,7 +214,7 @@ def _check_device(value: object) -> str:
             + (
                 f"{count} simulated devices are configured"
                 if count
-                else "call sn_tf.sim.configure() right after importing sn_tf"
+                else CONFIGURE_SIM
             ),
         )
     devices = _library.physical_devices()

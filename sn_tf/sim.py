@@ -25,6 +25,7 @@ import tensorflow as tf
 
 from sn_tf import _library
 from sn_tf.budget import parse_size
+from sn_tf.options import CONFIGURE_SIM
 
 
 def configure(
@@ -87,10 +88,7 @@ def device_names() -> list[str]:
     """
     count = device_count()
     if count == 0:
-        raise ValueError(
-            "There are no simulated devices: call sn_tf.sim.configure() right "
-            "after importing sn_tf."
-        )
+        raise ValueError(f"There are no simulated devices: {CONFIGURE_SIM}.")
     return [f"/device:SIM:{index}" for index in range(count)]
 
 
@@ -114,7 +112,7 @@ def scope(index: SupportsIndex = 0) -> AbstractContextManager[Any]:
             + (
                 f"{count} simulated devices are configured."
                 if count
-                else "call sn_tf.sim.configure() right after importing sn_tf."
+                else f"{CONFIGURE_SIM}."
             )
         )
     return tf.device(f"/device:SIM:{number}")  # type: ignore[no-any-return]

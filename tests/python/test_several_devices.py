@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Several devices at once, each under a budget of its own.
-
-TensorFlow makes its devices once in a process, so each test has its own.
-"""
+"""Several devices at once, each under a budget of its own."""
 
 from __future__ import annotations
 
@@ -11,22 +8,21 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from programs import START
 
-_START = """
-import contextlib, gc, json, keras, numpy as np, tensorflow as tf
-import sn_tf
+_START = (
+    START
+    + """
 sn_tf.sim.configure("256MB", link="unlimited", count=2)
 DEVICES = ("SIM:0", "SIM:1")
 """
+)
 
 _TRAIN = (
     _START
     + """
 def train(strategy, callbacks=()):
-    keras.backend.clear_session()
-    gc.collect()
-    keras.utils.set_random_seed(1)
-    layers = keras.layers
+    set_out()
     data = np.random.RandomState(0)
     x = data.rand(64, 24, 24, 3).astype("float32")
     y = data.rand(64, 10).astype("float32")
@@ -46,7 +42,7 @@ def train(strategy, callbacks=()):
     )
     return {
         "losses": history.history["loss"],
-        "weights": [w.numpy().tobytes().hex() for w in model.weights],
+        "weights": hexadecimal(model),
         "peaks": [sn_tf.stats(device).peak_bytes for device in DEVICES],
         "plans": [[plan.device, plan.swapped_bytes] for plan in sn_tf.report()],
     }

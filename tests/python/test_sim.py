@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The simulated device: its memory, its copies, its kernels.
-
-TensorFlow makes its devices once in a process, so each test has its own.
-"""
+"""The simulated device: its memory, its copies, its kernels."""
 
 from __future__ import annotations
 
@@ -11,20 +8,16 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from programs import START
 
 import sn_tf
-
-_START = """
-import json, keras, numpy as np, tensorflow as tf
-import sn_tf
-tf.config.threading.set_inter_op_parallelism_threads(1)
-"""
 
 _TRAIN = (
-    _START
+    START
     + """
+tf.config.threading.set_inter_op_parallelism_threads(1)
+
 def image_model():
-    layers = keras.layers
     return keras.Sequential([
         layers.Input((16, 16, 3)), layers.Conv2D(8, 3),
         layers.BatchNormalization(), layers.ReLU(), layers.MaxPooling2D(),
@@ -33,7 +26,6 @@ def image_model():
     ]), np.random.rand(8, 16, 16, 3).astype("float32")
 
 def text_model():
-    layers = keras.layers
     return keras.Sequential([
         layers.Input((6,), dtype="int32"), layers.Embedding(50, 8),
         layers.LSTM(8, return_sequences=True), layers.GRU(8),
@@ -41,22 +33,15 @@ def text_model():
     ]), np.random.randint(0, 50, (8, 6)).astype("int32")
 
 def train(device, make, steps=3):
-    keras.utils.set_random_seed(1)
-    copied = []
+    set_out()
     with tf.device(f"/device:{device}"):
         model, x = make()
         y = np.random.rand(8, 10).astype("float32")
-        model.compile(
-            keras.optimizers.Adam(0.01), "mse", jit_compile=False
-        )
-        for _ in range(steps):
-            before = sn_tf.stats("SIM:0").link
-            model.train_on_batch(x, y)
-            link = sn_tf.stats("SIM:0").link.since(before)
-            copied.append([link.to_device_bytes, link.to_host_bytes])
+        model.compile(keras.optimizers.Adam(0.01), "mse")
+        _, copied = train_and_count(model, x, y, steps)
     return {
         "device": model.weights[0].value.device[-5:],
-        "weights": [w.numpy().tobytes().hex() for w in model.weights],
+        "weights": hexadecimal(model),
         "copied": copied,
         "input_bytes": x.nbytes + y.nbytes,
     }
@@ -119,7 +104,7 @@ def test_a_copy_that_does_not_fit_is_an_error(
     results: Callable[[str], Any],
 ) -> None:
     messages = results(
-        _START
+        START
         + textwrap.dedent("""
             sn_tf.sim.configure("10MB")
             array = np.zeros(5_000_000, "f4")
@@ -146,7 +131,7 @@ def test_a_copy_that_does_not_fit_is_an_error(
 
 def test_values_travel_between_devices(results: Callable[[str], Any]) -> None:
     found = results(
-        _START
+        START
         + textwrap.dedent("""
             sn_tf.sim.configure("64MB", link="unlimited", count=2)
             value = tf.range(1000.0)
@@ -213,7 +198,7 @@ def test_a_link_of_ones_own(
     results: Callable[[str], Any], link: str, bytes_per_s: float
 ) -> None:
     found = results(
-        _START
+        START
         + textwrap.dedent(f"""
             import dataclasses
             sn_tf.sim.configure("64MB", link={link!r})
@@ -250,7 +235,7 @@ def test_a_device_that_is_not_there() -> None:
 
 def test_devices_are_made_once(results: Callable[[str], Any]) -> None:
     found = results(
-        _START
+        START
         + textwrap.dedent("""
             messages = []
             def attempt(*args, **kwargs):
@@ -285,7 +270,7 @@ def test_devices_are_made_once(results: Callable[[str], Any]) -> None:
 
 def test_too_late(results: Callable[[str], Any]) -> None:
     message = results(
-        _START
+        START
         + textwrap.dedent("""
             tf.zeros([2])
             try:
@@ -299,7 +284,7 @@ def test_too_late(results: Callable[[str], Any]) -> None:
 
 def test_an_op_without_a_kernel(results: Callable[[str], Any]) -> None:
     message = results(
-        _START
+        START
         + textwrap.dedent("""
             sn_tf.sim.configure("64MB")
             tf.config.set_soft_device_placement(False)

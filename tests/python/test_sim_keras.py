@@ -26,7 +26,7 @@ def classifier(*hidden, shape=(16, 16, 3), dtype=None, metrics=("accuracy",)):
     model.compile(
         keras.optimizers.Adam(0.01),
         keras.losses.SparseCategoricalCrossentropy(from_logits=True),
-        metrics=metrics, jit_compile=False,
+        metrics=metrics,
     )
     return model
 

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from programs import START
 
 _BATCH = 2
 _IMAGE = 32
@@ -21,25 +22,20 @@ _FLOAT_BYTES = _INT_BYTES = 4
 
 # Without soft placement, an op that has no kernel on the device is an error.
 _TRAIN = f"""
-import json, keras, numpy as np, tensorflow as tf
-import models, sn_tf
+{START}
+import models
 from benchmarks import workload
 from models import recipe
 
 def train(device, name, options, steps=3):
-    keras.utils.set_random_seed(1)
-    copied, losses = [], []
+    set_out()
     with tf.device(f"/device:{{device}}"):
         model = models.build(name, image={_IMAGE}, classes=7, **options)
         recipe.compile_model(model, name, "adam", metrics=False)
         x = np.random.rand({_BATCH}, {_IMAGE}, {_IMAGE}, 3).astype("float32")
         denoising = models.entry(name).task == models.DENOISING
         y = x if denoising else np.arange({_BATCH}, dtype="int32")
-        for _ in range(steps):
-            before = sn_tf.stats("SIM:0").link
-            losses.append(float(model.train_on_batch(x, y)))
-            link = sn_tf.stats("SIM:0").link.since(before)
-            copied.append([link.to_device_bytes, link.to_host_bytes])
+        losses, copied = train_and_count(model, x, y, steps)
     variables = [*model.variables, *model.optimizer.variables]
     return {{
         "devices": list({{v.value.device[-5:] for v in variables}}),

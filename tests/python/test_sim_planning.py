@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Planning on the simulated device: what moves, and what then fits.
-
-TensorFlow makes its devices once in a process, so each test has its own.
-"""
+"""Planning on the simulated device: what moves, and what then fits."""
 
 from __future__ import annotations
 
@@ -10,16 +7,12 @@ import textwrap
 from collections.abc import Callable
 from typing import Any
 
-_START = """
-import contextlib, gc, json, keras, numpy as np, tensorflow as tf
-import sn_tf
-tf.config.threading.set_inter_op_parallelism_threads(1)
-"""
+from programs import START
 
 _PLAN = (
-    _START
+    START
     + """
-layers = keras.layers
+tf.config.threading.set_inter_op_parallelism_threads(1)
 
 def convolutions(model):
     for filters in (32, 32, 64, 64):
@@ -32,34 +25,32 @@ def many_layers(model):
         model.add(layers.Dense(32, activation="tanh"))
 
 def train(device, scope, steps=4, body=convolutions):
-    keras.backend.clear_session()
-    gc.collect()
-    keras.utils.set_random_seed(1)
+    set_out()
     x = np.random.rand(32, 32, 32, 3).astype("float32")
     y = np.random.rand(32, 10).astype("float32")
-    copied = []
     with tf.device(f"/device:{device}"), scope:
         model = keras.Sequential([layers.Input((32, 32, 3))])
         body(model)
         model.add(layers.GlobalAveragePooling2D())
         model.add(layers.Dense(10))
-        model.compile(
-            keras.optimizers.Adam(0.01), "mse", jit_compile=False
-        )
+        model.compile(keras.optimizers.Adam(0.01), "mse")
         sn_tf.reset_peak("SIM:0")
-        for _ in range(steps):
-            before = sn_tf.stats("SIM:0").link
-            model.train_on_batch(x, y)
-            link = sn_tf.stats("SIM:0").link.since(before)
-            copied.append([link.to_device_bytes, link.to_host_bytes])
+        _, copied = train_and_count(model, x, y, steps)
         peak = sn_tf.stats("SIM:0").peak_bytes
-    weights = [w.numpy().tobytes().hex() for w in model.weights]
-    return weights, copied, x.nbytes + y.nbytes, peak
+    return hexadecimal(model), copied, x.nbytes + y.nbytes, peak
 
 def order(device):
     return sn_tf.scope("1GB", policy="liveness", device=device)
 """
 )
+
+
+def _assert_the_link_carries_the_plan(
+    copied: list[list[int]], input_bytes: int, swapped_bytes: int
+) -> None:
+    loss_bytes = 4
+    for step in copied:
+        assert step == [input_bytes + swapped_bytes, loss_bytes + swapped_bytes]
 
 
 def test_planning_there_moves_what_the_plan_says(
@@ -85,8 +76,7 @@ def test_planning_there_moves_what_the_plan_says(
     assert planned_alike
     assert peak <= 60_000_000
     assert swapped > 0
-    loss_bytes = 4
-    assert copied == [[input_bytes + swapped, loss_bytes + swapped]] * 2
+    _assert_the_link_carries_the_plan(copied, input_bytes, swapped)
 
 
 def test_training_in_a_third_of_what_stock_needs(
@@ -124,8 +114,7 @@ def test_training_in_a_third_of_what_stock_needs(
     assert "device:SIM:0 by allocator SIM_0_bfc" in stock
     assert alike
     assert peak <= memory
-    loss_bytes = 4
-    assert copied == [[input_bytes + swapped, loss_bytes + swapped]] * 2
+    _assert_the_link_carries_the_plan(copied, input_bytes, swapped)
 
 
 def test_a_refused_onednn_kernel_ends_the_step_only(
@@ -145,3 +134,30 @@ def test_a_refused_onednn_kernel_ends_the_step_only(
     )
     assert "OOM when allocating" in message
     assert "device:SIM:0 by allocator SIM_0_bfc" in message
+
+
+def test_a_step_that_runs_elsewhere_is_told(
+    results: Callable[[str], Any],
+) -> None:
+    lines = results(
+        _PLAN
+        + textwrap.dedent("""
+            import logging
+            sn_tf.sim.configure("64MB", link="unlimited")
+            lines = []
+            handler = logging.Handler()
+            handler.emit = lambda record: lines.append(record.getMessage())
+            logging.getLogger("sn_tf").addHandler(handler)
+            with sn_tf.sim.scope():
+                model = keras.Sequential([layers.Input((4,)), layers.Dense(2)])
+            model.compile("sgd", "mse")
+            model.fit(
+                np.zeros((8, 4)), np.zeros((8, 2)), batch_size=2, verbose=0,
+                callbacks=[sn_tf.MemoryBudget("50%", device="SIM:0")],
+            )
+            print(json.dumps(lines))
+        """)
+    )
+    (line,) = [line for line in lines if "nothing is planned" in line]
+    assert "on SIM:0" in line
+    assert 'tf.device("/device:SIM:0")' in line
