@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A tier: one pool of the Unified Tensor Pool beside the device's arena.
+// A tier: one pool of the Unified Tensor Pool beside the device's arena
+// (SuperNeurons, 3.3.1). A tier knows where buffers lie and how one chunk is
+// copied; it has no threads. Who copies when is the transfer engine's concern
+// (see unified_pool.h), so a tier may block.
 #ifndef SN_TF_CC_POOL_TIER_H_
 #define SN_TF_CC_POOL_TIER_H_
 
 #include <cstdint>
-#include <functional>
+#include <memory>
 #include <string>
+
+#include "cc/pool/tier_error.h"
 
 namespace sn_tf {
 
@@ -17,7 +22,8 @@ class Tier;
 class StoredBuffer {
  public:
   StoredBuffer() = default;
-  // `location` means something to `tier` only.
+  // `location` means something to `tier` only; `bytes` is the buffer's size,
+  // whatever it takes there.
   StoredBuffer(Tier* tier, int64_t location, int64_t bytes)
       : tier_(tier), location_(location), bytes_(bytes) {}
   StoredBuffer(StoredBuffer&& other) noexcept;
@@ -35,27 +41,55 @@ class StoredBuffer {
   int64_t bytes_ = 0;
 };
 
-// Thread-safe. Store and Load return at once; the copy runs on a thread of the
-// tier's link, which then calls `done`, exactly once. `error` is empty, or says
-// why nothing was copied; `done` may also be called before Store or Load
-// returns. `done` must not block.
+// One buffer on its way, chunk by chunk. Used by one thread at a time. Ended
+// before it is done, it gives back whatever it took.
+class TierCopy {
+ public:
+  enum class Progress { kMore, kDone, kFailed };
+
+  virtual ~TierCopy() = default;
+
+  // Copies the next chunk, which takes a few milliseconds at most. After
+  // kFailed, `*error` says why, and the copy is of no more use; after kDone and
+  // kFailed it is not called again.
+  virtual Progress CopyChunk(TierError* error) = 0;
+};
+
+class TierWrite : public TierCopy {
+ public:
+  // What was stored; once, after kDone.
+  virtual StoredBuffer Take() = 0;
+};
+
+struct TierUsage {
+  int64_t limit_bytes = 0;   // Most that it may take.
+  int64_t taken_bytes = 0;   // Taken now, in its own memory or file.
+  int64_t stored_bytes = 0;  // Size of the buffers that it stores now.
+};
+
+// Thread-safe.
 class Tier {
  public:
-  using StoreDone =
-      std::function<void(StoredBuffer stored, const std::string& error)>;
-  using LoadDone = std::function<void(const std::string& error)>;
-
   virtual ~Tier() = default;
 
-  // Copies `bytes` from `source`, which must not change until `done`.
-  virtual void Store(const void* source, int64_t bytes, StoreDone done) = 0;
+  // "host", "compressed", "file".
+  virtual const char* name() const = 0;
 
-  // Copies `stored`, which is this tier's, to `destination`. Both must last
-  // until `done`.
-  virtual void Load(const StoredBuffer& stored, void* destination,
-                    LoadDone done) = 0;
+  // Begins to copy `bytes` from `source`, which must not change until the copy
+  // has ended. nullptr, and `*error`, where that is known to be in vain.
+  virtual std::unique_ptr<TierWrite> BeginWrite(const void* source,
+                                                int64_t bytes,
+                                                TierError* error) = 0;
 
-  virtual int64_t in_use_bytes() const = 0;
+  // Begins to copy `stored`, which is this tier's, to `destination`. Both must
+  // last until the copy has ended.
+  virtual std::unique_ptr<TierCopy> BeginRead(const StoredBuffer& stored,
+                                              void* destination) = 0;
+
+  virtual TierUsage usage() const = 0;
+
+  // Gives what is taken but free back to the system. Slow.
+  virtual void ReleaseFreeSpace() = 0;
 
  private:
   friend class StoredBuffer;
