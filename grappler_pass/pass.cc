@@ -145,7 +145,9 @@ class SuperNeuronsPass : public tensorflow::grappler::CustomGraphOptimizer {
     if (planned->plan.feasible) {
       *optimized =
           RewriteGraph(split.graph, planned->imported, planned->plan,
-                       planned->inputs, {observer, observer, observer});
+                       planned->inputs, {observer, observer, observer},
+                       {TiersOf(options), options.swap_dir,
+                        planned->plan.departure == Departure::kWhenNeeded});
     } else {
       Guard(split.graph, *planned, observer, optimized);
     }

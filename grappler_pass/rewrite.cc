@@ -41,14 +41,22 @@ class Rewriter {
  public:
   Rewriter(const GraphDef& graph, const ImportedGraph& imported,
            const MemoryPlan& plan, const std::vector<StepInput>& inputs,
-           const StepObservers& observers)
+           const StepObservers& observers, const Swapping& swapping)
       : imported_(imported),
         memory_(imported.memory),
         plan_(plan),
+        swapping_(swapping),
         result_(graph),
         version_(imported.memory.buffers.size(), 0),
         swap_out_(imported.memory.buffers.size()),
-        home_(imported.memory.ops.size()) {
+        home_(imported.memory.ops.size()),
+        wait_at_(imported.memory.buffers.size(), 0) {
+    for (size_t p = 0; p < plan.schedule.size(); ++p) {
+      const PlanItem& item = plan.schedule[p];
+      if (item.kind == ItemKind::kSwapWait) {
+        wait_at_[item.id] = static_cast<int64_t>(p);
+      }
+    }
     if (observers.begin == 0) return;
     unordered_ = FeedsInputs(graph, inputs);
     device_ = imported.DeviceOf(graph);
@@ -63,6 +71,7 @@ class Rewriter {
   GraphDef Run() {
     for (size_t p = 0; p < plan_.schedule.size(); ++p) {
       const PlanItem& item = plan_.schedule[p];
+      position_ = static_cast<int64_t>(p);
       switch (item.kind) {
         case ItemKind::kRun:
           RunOp(item.id);
@@ -74,7 +83,7 @@ class Rewriter {
           SwapOut(item.id);
           break;
         case ItemKind::kSwapWait:
-          frontier_.push_back(swap_out_[item.id]);
+          SwapWait(item.id);
           break;
         case ItemKind::kSwapIn:
           SwapIn(item.id);
@@ -201,6 +210,7 @@ class Rewriter {
     for (size_t i = 0; i < inputs.size(); ++i) {
       const BufferId b = imported_.BufferOf(inputs[i]);
       if (b == kNone) continue;
+      Fetch(b);
       const std::string tensor = TensorOf(inputs[i], b, version_[b]);
       *node->mutable_input(static_cast<int>(i)) = tensor;
     }
@@ -262,39 +272,85 @@ class Rewriter {
                             ports.begin());
   }
 
+  // Without `what`, a node that has no name yet.
   NodeDef SwapNode(BufferId b, const char* op, const char* what) {
     const Buffer& buffer = memory_.buffers[b];
     NodeDef node;
     node.set_op(op);
-    node.set_name(NewName(buffer.name, what));
+    if (what != nullptr) node.set_name(NewName(buffer.name, what));
     node.set_device(NodeOf(buffer.producer)->device());
-    (*node.mutable_attr())[kTypeAttr].set_type(imported_.dtypes[b]);
-    (*node.mutable_attr())[kBufferAttr].set_s(buffer.name);
     return node;
   }
 
+  // A plan that needs the memory lets it leave at once, and waits for it to
+  // have left. What an unmeasured plan moves may not need to move at all.
   void SwapOut(BufferId b) {
     NodeDef node = SwapNode(b, kSwapOutOp, "swap_out");
-    (*node.mutable_attr())[kTierAttr].set_s("host");
+    auto& attr = *node.mutable_attr();
+    attr[kTypeAttr].set_type(imported_.dtypes[b]);
+    attr[kBufferAttr].set_s(memory_.buffers[b].name);
+    attr[kTiersAttr].set_s(swapping_.tiers);
+    attr[kSwapDirAttr].set_s(swapping_.swap_dir);
+    attr[kWhenAttr].set_s(swapping_.when_needed ? kWhenNeeded : kWhenNow);
+    attr[kNeededAtAttr].set_i(wait_at_[b]);
     node.add_input(
         TensorName(memory_.ops[memory_.buffers[b].producer].name, PortOf(b)));
     swap_out_[b] = node.name();
     *result_.add_node() = std::move(node);
   }
 
-  void SwapIn(BufferId b) {
-    NodeDef node = SwapNode(b, kSwapInOp, "swap_in");
+  void SwapWait(BufferId b) {
+    if (swapping_.when_needed) return;
+    NodeDef node = SwapNode(b, kSwapWaitOp, "swap_wait");
     node.add_input(swap_out_[b]);
     Follow(&node);
+    frontier_ = {node.name()};
+    last_op_ = kNone;
+    *result_.add_node() = std::move(node);
+  }
+
+  // The copy begins here, and is fetched by whoever reads it first.
+  void SwapIn(BufferId b) {
     ++version_[b];
+    Arrival arrival;
+    arrival.name = NewName(memory_.buffers[b].name, "swap_in");
+    arrival.begins_after = frontier_;
     tensors_[{memory_.buffers[b].producer, PortOf(b), version_[b]}] =
-        node.name();
+        arrival.name;
+    arriving_[b] = std::move(arrival);
+  }
+
+  void Fetch(BufferId b) {
+    const auto found = arriving_.find(b);
+    if (found == arriving_.end()) return;
+    const Arrival arrival = std::move(found->second);
+    arriving_.erase(found);
+    NodeDef node = SwapNode(b, kSwapInOp, nullptr);
+    node.set_name(arrival.name);
+    auto& attr = *node.mutable_attr();
+    attr[kTypeAttr].set_type(imported_.dtypes[b]);
+    attr[kBufferAttr].set_s(memory_.buffers[b].name);
+    attr[kNeededAtAttr].set_i(position_);
+    node.add_input(swap_out_[b]);
+    if (arrival.begins_after != frontier_) {
+      NodeDef prefetch = SwapNode(b, kPrefetchOp, "prefetch");
+      (*prefetch.mutable_attr())[kNeededAtAttr].set_i(position_);
+      prefetch.add_input(swap_out_[b]);
+      std::vector<std::string> now =
+          std::exchange(frontier_, arrival.begins_after);
+      Follow(&prefetch);
+      frontier_ = std::move(now);
+      node.add_input("^" + prefetch.name());
+      *result_.add_node() = std::move(prefetch);
+    }
+    Follow(&node);
     *result_.add_node() = std::move(node);
   }
 
   const ImportedGraph& imported_;
   const MemoryGraph& memory_;
   const MemoryPlan& plan_;
+  const Swapping& swapping_;
   GraphDef result_;
   std::string device_;
   std::vector<bool> unordered_;  // By node: runs before the observation.
@@ -303,8 +359,16 @@ class Rewriter {
   int gates_ = 0;
   int64_t end_observer_ = 0;
   std::vector<int> version_;  // Current, of each buffer.
+  int64_t position_ = 0;      // In the schedule.
   std::vector<std::string> swap_out_;
+  // A swap_in that nobody has read yet.
+  struct Arrival {
+    std::string name;
+    std::vector<std::string> begins_after;
+  };
+  std::map<BufferId, Arrival> arriving_;
   std::vector<std::vector<int>> home_;  // Per op and port.
+  std::vector<int64_t> wait_at_;        // Position of each buffer's swap_wait.
   // What stands for (op, port) under a version other than its home.
   std::map<std::tuple<OpId, int, int>, std::string> tensors_;
   std::map<std::string, int> name_count_;
@@ -318,8 +382,9 @@ class Rewriter {
 GraphDef RewriteGraph(const GraphDef& graph, const ImportedGraph& imported,
                       const MemoryPlan& plan,
                       const std::vector<StepInput>& inputs,
-                      const StepObservers& observers) {
-  return Rewriter(graph, imported, plan, inputs, observers).Run();
+                      const StepObservers& observers,
+                      const Swapping& swapping) {
+  return Rewriter(graph, imported, plan, inputs, observers, swapping).Run();
 }
 
 }  // namespace sn_tf

@@ -3,6 +3,7 @@
 #define SN_TF_GRAPPLER_PASS_REWRITE_H_
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "grappler_pass/import.h"
@@ -19,6 +20,15 @@ struct StepObservers {
   int64_t end = 0;
 };
 
+// How what a plan moves out moves.
+struct Swapping {
+  // See FindPool of cc/pool/pool.h.
+  std::string tiers = "host";
+  std::string swap_dir;
+  // It stays until memory is needed.
+  bool when_needed = false;
+};
+
 // Writes a verified plan into the graph: swap ops, clones of recomputed ops
 // and of the aliases between them and their readers, and control edges that
 // keep the order of all that touches memory. `inputs` are observed at the
@@ -27,7 +37,8 @@ tensorflow::GraphDef RewriteGraph(const tensorflow::GraphDef& graph,
                                   const ImportedGraph& imported,
                                   const MemoryPlan& plan,
                                   const std::vector<StepInput>& inputs,
-                                  const StepObservers& observers);
+                                  const StepObservers& observers,
+                                  const Swapping& swapping = {});
 
 }  // namespace sn_tf
 

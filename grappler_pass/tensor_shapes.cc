@@ -49,6 +49,13 @@ void UndoRewrites(tensorflow::GraphDef* graph) {
       *kept.mutable_input() = node.input();
       node = kept;
     }
+    if (node.op() == kSwapWaitOp || node.op() == kPrefetchOp) {
+      node.set_op("NoOp");
+      node.clear_attr();
+      for (std::string& input : *node.mutable_input()) {
+        if (input[0] != '^') input.insert(0, "^");
+      }
+    }
     if (node.op() != kSwapOutOp && node.op() != kSwapInOp) continue;
     const tensorflow::AttrValue type = node.attr().at(kTypeAttr);
     node.set_op("Identity");

@@ -14,8 +14,7 @@ from typing import Any, SupportsIndex
 from sn_tf import _library
 from sn_tf.budget import parse_budget
 
-_POLICIES = ("auto", "liveness")
-_TIERS = ("auto", "host", "none")
+_POLICIES = ("auto", "liveness", "swap", "vdnn_all")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -25,10 +24,14 @@ class Options:
     Attributes:
         budget_bytes: Most bytes that the device's arena may have in use.
             Defaults to 0: no limit.
-        policy: `"auto"`, or `"liveness"`: fix the order of ops and move
-            nothing. Defaults to `"auto"`.
-        tiers: `"auto"`, `"host"`, or `"none"`. Defaults to `"auto"`.
-        swap_dir: Folder of the file tier. Defaults to `""`: none.
+        policy: `"auto"`, `"liveness"`, `"swap"` or `"vdnn_all"`; see
+            `sn_tf.enable`. Defaults to `"auto"`.
+        tiers: `"auto"`, `"none"`, or a list such as `"host:2GB,file"`.
+            Defaults to `"auto"`.
+        swap_dir: Folder of the file tier. Defaults to `""`: the system's for
+            temporary files.
+        cache: `"on"`: what may move but need not stays until memory is needed;
+            or `"off"`. Defaults to `"on"`.
         batch_size: What an unknown leading dimension of the step's inputs is
             planned as. Defaults to 0: unknown until a step was observed.
         device: Device whose memory is planned. Defaults to `"CPU:0"`.
@@ -46,6 +49,7 @@ class Options:
     policy: str = "auto"
     tiers: str = "auto"
     swap_dir: str = ""
+    cache: str = "on"
     batch_size: int = 0
     device: str = "CPU:0"
     report_dir: str = ""
@@ -105,6 +109,10 @@ def make_options(arguments: Mapping[str, Any]) -> Options:
     _library.library().check_options(options.to_parameters())
     return options
 
+
+_EXPECTED_TIERS = (
+    "'auto', 'none', or a list of tiers such as 'host:2GB,file:20GB'"
+)
 
 # What to do where there are no simulated devices.
 CONFIGURE_SIM = "call sn_tf.sim.configure() right after importing sn_tf"
@@ -178,6 +186,18 @@ def _check_choice(name: str, value: object, accepted: tuple[str, ...]) -> str:
         return value
     choices = ", ".join(repr(choice) for choice in accepted)
     raise _invalid(name, value, f"one of: {choices}")
+
+
+def _check_tiers(value: object) -> str:
+    if value is None:
+        return "auto"
+    if isinstance(value, str) and value in ("auto", "none"):
+        return value
+    if not isinstance(value, str):
+        raise _invalid("tiers", value, _EXPECTED_TIERS)
+    # The library reads lists, and says what is wrong with one.
+    _library.library().check_options({"tiers": value})
+    return value
 
 
 def _check_batch_size(value: object) -> int:
@@ -270,7 +290,7 @@ def _check_report_dir(value: object) -> str:
 # how each is checked and completed. None stands for "not given".
 _CHECKS: dict[str, Callable[[Any], Any]] = {
     "policy": lambda value: _check_choice("policy", value, _POLICIES),
-    "tiers": lambda value: _check_choice("tiers", value, _TIERS),
+    "tiers": _check_tiers,
     "swap_dir": _check_swap_dir,
     "batch_size": _check_batch_size,
     "device": _check_device,

@@ -95,7 +95,10 @@ class MemoryStats:
         swapped_out_bytes: Copied out of the device.
         swapped_in_bytes: Copied back.
         host_tier_in_use_bytes: Stored on the host tier now.
-        evictions: Buffers moved out under memory pressure.
+        evictions: Buffers that the tensor cache moved out because memory was
+            needed.
+        cache_hits: Swapped buffers that were wanted back and had never left.
+        cache_misses: Those that had to be copied back.
         stall_seconds: Time that allocations waited for copies.
         memory_bytes: Size of the device's memory; 0 where that is no fixed
             range.
@@ -115,6 +118,8 @@ class MemoryStats:
     swapped_in_bytes: int
     host_tier_in_use_bytes: int
     evictions: int
+    cache_hits: int
+    cache_misses: int
     stall_seconds: float
     memory_bytes: int = 0
     link: LinkStats | None = None

@@ -100,7 +100,9 @@ std::string StatsJson(const ArenaAllocatorStats& memory,
   json.Key("swapped_out_bytes").Int(transfers.swapped_out_bytes);
   json.Key("swapped_in_bytes").Int(transfers.swapped_in_bytes);
   json.Key("host_tier_in_use_bytes").Int(transfers.host_in_use_bytes);
-  json.Key("evictions").Int(transfers.evictions);
+  json.Key("evictions").Int(transfers.cache.evictions);
+  json.Key("cache_hits").Int(transfers.cache.hits);
+  json.Key("cache_misses").Int(transfers.cache.misses);
   json.Key("stall_seconds").Double(transfers.stall_seconds);
   if (sim != nullptr) WriteSim(*sim, &json);
   json.EndObject();
@@ -147,7 +149,7 @@ char* SnTfStats(const char* device) {
   const sn_tf::SimUnit* const sim =
       is_cpu ? nullptr : sn_tf::FindSimUnit(device);
   if (sim != nullptr) {
-    transfers.stall_seconds = sim->link.to_host.stats().wait_seconds;
+    transfers.stall_seconds = sim->link.to_host.progress().wait_seconds();
   }
   return sn_tf::CopyToC(sn_tf::StatsJson(arena->stats(), transfers, sim));
 }

@@ -49,7 +49,7 @@ int64_t SnTfSessionCreate() { return sn_tf::CreateSession(); }
 void SnTfSessionDestroy(int64_t session) {
   sn_tf::DestroySession(session);
   // What the tier keeps warm between steps is of no use after the last.
-  sn_tf::HostTierInstance().ReleaseFreePages();
+  sn_tf::ReleaseFreeTierSpace();
 }
 
 int64_t SnTfSessionGeneration(int64_t session) {

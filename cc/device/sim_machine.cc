@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -14,6 +13,7 @@
 #include "cc/core/bytes.h"
 #include "cc/device/sim_kernels.h"
 #include "cc/ops/names.h"
+#include "cc/pool/pool.h"
 
 namespace sn_tf {
 namespace {
@@ -71,11 +71,10 @@ SimUnit::SimUnit(int index, int64_t memory_bytes, const LinkModel& model)
              tsl::AllocatorMemoryType::kDevice),
       link(absl::StrCat("sim", index), model) {
   // An allocation that does not fit waits for the copies that free memory.
-  memory.SetPressureCallback([this](int64_t /*bytes_needed*/) {
-    constexpr std::chrono::seconds kLongestWait{10};
+  memory.SetPressureCallback([this](int64_t bytes_needed) {
     thread_local std::array<uint64_t, kMostUnits> seen{};
     const StallClock::Waiting waiting(&link.stalls);
-    return link.to_host.WaitForProgress(&seen[this->index], kLongestWait);
+    return cache.MakeRoom(bytes_needed, &seen[this->index]);
   });
 }
 
@@ -106,7 +105,9 @@ std::string ConfigureSim(const SimOptions& options) {
   for (int i = 0; i < options.count; ++i) {
     machine.units.push_back(std::make_unique<SimUnit>(
         i, options.memory_bytes, *ParseLinkModel(options.link)));
-    AddArena(absl::StrCat(kSimDeviceType, ":", i), &machine.units[i]->memory);
+    const std::string name = absl::StrCat(kSimDeviceType, ":", i);
+    AddArena(name, &machine.units[i]->memory);
+    AddCache(name, &machine.units[i]->cache);
   }
   return "";
 }

@@ -12,6 +12,7 @@
 
 #include "cc/allocator/arena_allocator.h"
 #include "cc/pool/paced_queue.h"
+#include "cc/pool/tensor_cache.h"
 
 namespace sn_tf {
 
@@ -29,6 +30,7 @@ struct SimUnit {
   const int index;
   ArenaAllocator memory;
   PacedLink link;
+  TensorCache cache{&link.to_host.progress()};
 };
 
 // Makes the accelerators. Returns an empty string, or why not: options that

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Joins the CPU arena and the pool: an allocation that would pass the budget
-// waits for the copies under way that will free memory.
+// makes the tensor cache move out what it needs.
 #include <cstdint>
 
 #include "cc/allocator/arena_allocator.h"
@@ -12,7 +12,7 @@ namespace {
 
 [[maybe_unused]] const bool registered = [] {
   CpuArena()->SetPressureCallback(
-      [](int64_t /*bytes_needed*/) { return WaitForSwapOut(); });
+      [](int64_t bytes_needed) { return MakeRoomOnCpu(bytes_needed); });
   return true;
 }();
 

@@ -7,9 +7,17 @@
 
 namespace sn_tf {
 
-// SnSwapOut(tensor: T) -> handle: variant. Attributes: T, tier, buffer.
+// What the four do: see cc/ops/swapped_tensor.h. `needed_at` is the position in
+// the plan at which the copy should have ended.
+//
+// SnSwapOut(tensor: T) -> handle: variant. Attributes: T, tiers, swap_dir,
+// when, buffer, needed_at.
 inline constexpr char kSwapOutOp[] = "SnSwapOut";
-// SnSwapIn(handle: variant) -> tensor: T. Attributes: T, buffer.
+// SnSwapWait(handle: variant) -> ().
+inline constexpr char kSwapWaitOp[] = "SnSwapWait";
+// SnPrefetch(handle: variant) -> (). Attributes: needed_at.
+inline constexpr char kPrefetchOp[] = "SnPrefetch";
+// SnSwapIn(handle: variant) -> tensor: T. Attributes: T, buffer, needed_at.
 inline constexpr char kSwapInOp[] = "SnSwapIn";
 // SnObserve(inputs: T...) -> (). Attributes: T (list), observer (int), phase,
 // of_device (the name of that whose memory is planned).
@@ -38,7 +46,13 @@ inline constexpr char kHoldOp[] = "SnHold";
 inline constexpr char kSplatOp[] = "SnSplat";
 
 inline constexpr char kTypeAttr[] = "T";
-inline constexpr char kTierAttr[] = "tier";
+// Of SnSwapOut: where to, as cc/pool/pool.h takes it, and when to leave.
+inline constexpr char kTiersAttr[] = "tiers";
+inline constexpr char kSwapDirAttr[] = "swap_dir";
+inline constexpr char kWhenAttr[] = "when";
+inline constexpr char kWhenNow[] = "now";
+inline constexpr char kWhenNeeded[] = "needed";  // When memory is needed.
+inline constexpr char kNeededAtAttr[] = "needed_at";
 inline constexpr char kBufferAttr[] = "buffer";
 inline constexpr char kValueAttr[] = "value";
 inline constexpr char kShapeAttr[] = "shape";

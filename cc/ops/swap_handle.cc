@@ -7,21 +7,6 @@
 
 namespace sn_tf {
 
-PinnedTensor::PinnedTensor(tensorflow::Tensor tensor,
-                           DeviceCopyCounters* counters)
-    : tensor_(std::move(tensor)),
-      counters_(counters),
-      bytes_(static_cast<int64_t>(tensor_.TotalBytes())) {
-  counters_->stored_bytes += bytes_;
-}
-
-PinnedTensor::PinnedTensor(PinnedTensor&& other) noexcept
-    : tensor_(std::move(other.tensor_)),
-      counters_(other.counters_),
-      bytes_(std::exchange(other.bytes_, 0)) {}
-
-PinnedTensor::~PinnedTensor() { counters_->stored_bytes -= bytes_; }
-
 void SwapHandle::Encode(tensorflow::VariantTensorData* data) const {
   data->set_type_name(kTypeName);
 }
@@ -31,10 +16,11 @@ bool SwapHandle::Decode(const tensorflow::VariantTensorData& /*data*/) {
 }
 
 std::string SwapHandle::DebugString() const {
-  if (stored_ == nullptr) return absl::StrCat(kTypeName, "(empty)");
+  if (owner_ == nullptr) return absl::StrCat(kTypeName, "(empty)");
+  const SwappedTensor& swapped = *owner_->swapped;
   return absl::StrCat(kTypeName, "(",
-                      tensorflow::DataTypeString(stored_->dtype),
-                      stored_->shape.DebugString(), ")");
+                      tensorflow::DataTypeString(swapped.dtype()),
+                      swapped.shape().DebugString(), ")");
 }
 
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What SnSwapOut returns in its variant: a counted reference to a tensor on a
-// tier. The storage is free when the last handle is gone, whichever way the
+// What SnSwapOut returns in its variant: a counted reference to a swapped
+// tensor. Its storage is free when the last handle is gone, whichever way the
 // step ends.
 #ifndef SN_TF_CC_OPS_SWAP_HANDLE_H_
 #define SN_TF_CC_OPS_SWAP_HANDLE_H_
@@ -9,52 +9,24 @@
 #include <memory>
 #include <string>
 #include <utility>
-#include <variant>
 
-#include "cc/pool/device_copy_counters.h"
-#include "cc/pool/tier.h"
-#include "tensorflow/core/framework/tensor.h"
-#include "tensorflow/core/framework/tensor_shape.h"
-#include "tensorflow/core/framework/types.h"
+#include "cc/ops/swapped_tensor.h"
 #include "tensorflow/core/framework/variant_tensor_data.h"
 
 namespace sn_tf {
-
-// A tensor copied to pinned memory by an accelerator's stream. Counts its bytes
-// as stored.
-class PinnedTensor {
- public:
-  // `counters` are those of the accelerator, which last for ever.
-  PinnedTensor(tensorflow::Tensor tensor, DeviceCopyCounters* counters);
-  PinnedTensor(PinnedTensor&& other) noexcept;
-  PinnedTensor& operator=(PinnedTensor&& other) = delete;
-  ~PinnedTensor();
-
-  const tensorflow::Tensor& tensor() const { return tensor_; }
-  tensorflow::Tensor& tensor() { return tensor_; }
-
- private:
-  tensorflow::Tensor tensor_;
-  DeviceCopyCounters* counters_;
-  int64_t bytes_;
-};
-
-struct StoredTensor {
-  tensorflow::DataType dtype = tensorflow::DT_INVALID;
-  tensorflow::TensorShape shape;
-  std::variant<StoredBuffer, PinnedTensor> storage;
-};
 
 class SwapHandle {
  public:
   static constexpr char kTypeName[] = "sn_tf::SwapHandle";
 
   SwapHandle() = default;
-  explicit SwapHandle(std::shared_ptr<const StoredTensor> stored)
-      : stored_(std::move(stored)) {}
+  explicit SwapHandle(std::shared_ptr<SwappedTensor> swapped)
+      : owner_(std::make_shared<Owner>(std::move(swapped))) {}
 
   // nullptr in a handle that came from nowhere.
-  const StoredTensor* stored() const { return stored_.get(); }
+  std::shared_ptr<SwappedTensor> swapped() const {
+    return owner_ == nullptr ? nullptr : owner_->swapped;
+  }
 
   // What tensorflow::Variant asks of its values. A handle means nothing outside
   // its process, so it is written as nothing, and cannot be read back.
@@ -64,7 +36,19 @@ class SwapHandle {
   std::string DebugString() const;
 
  private:
-  std::shared_ptr<const StoredTensor> stored_;
+  // Shared by the copies of a handle. Transfers under way refer to the tensor
+  // too, but nobody waits for it any more when this ends.
+  struct Owner {
+    explicit Owner(std::shared_ptr<SwappedTensor> tensor)
+        : swapped(std::move(tensor)) {}
+    Owner(const Owner&) = delete;
+    Owner& operator=(const Owner&) = delete;
+    ~Owner() { swapped->Abandon(); }
+
+    const std::shared_ptr<SwappedTensor> swapped;
+  };
+
+  std::shared_ptr<const Owner> owner_;
 };
 
 }  // namespace sn_tf

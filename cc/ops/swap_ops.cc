@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Registrations of SnSwapOut and SnSwapIn. Both are pure: the tensor that comes
-// back is the one that went out. Nor may they be marked stateful: a v1 Session
+// Registrations of the ops that swap. They are pure: the tensor that comes back
+// is the one that went out. Nor may they be marked stateful: a v1 Session
 // keeps the kernel of a stateful op by the node's name, and would run it in
 // place of the next plan's.
 #include "cc/ops/names.h"
@@ -35,19 +35,35 @@ absl::Status SwapInShape(InferenceContext* context) {
   return absl::OkStatus();
 }
 
+absl::Status OfHandleShape(InferenceContext* context) {
+  ShapeHandle scalar;
+  return context->WithRank(context->input(0), 0, &scalar);
+}
+
 REGISTER_OP(kSwapOutOp)
     .Input("tensor: T")
     .Output("handle: variant")
     .Attr("T: type")
-    .Attr("tier: string = 'host'")
+    .Attr("tiers: string = 'host'")
+    .Attr("swap_dir: string = ''")
+    .Attr("when: {'now', 'needed'} = 'now'")
     .Attr("buffer: string = ''")
+    .Attr("needed_at: int = 0")
     .SetShapeFn(SwapOutShape);
+
+REGISTER_OP(kSwapWaitOp).Input("handle: variant").SetShapeFn(OfHandleShape);
+
+REGISTER_OP(kPrefetchOp)
+    .Input("handle: variant")
+    .Attr("needed_at: int = 0")
+    .SetShapeFn(OfHandleShape);
 
 REGISTER_OP(kSwapInOp)
     .Input("handle: variant")
     .Output("tensor: T")
     .Attr("T: type")
     .Attr("buffer: string = ''")
+    .Attr("needed_at: int = 0")
     .SetShapeFn(SwapInShape);
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "cc/pool/transfer_progress.h"
 #include "cc/pool/transfer_queue.h"
 
 namespace sn_tf {
@@ -11,9 +12,11 @@ namespace sn_tf {
 // The path between a device's arena and a tier. Its directions do not wait for
 // each other.
 struct Link {
-  explicit Link(const std::string& name)
-      : out(name + "_out"), in(name + "_in") {}
+  // `leaving` is told of what moves out of the arena.
+  Link(const std::string& name, TransferProgress* leaving)
+      : out(name + "_out", leaving), in(name + "_in", &arriving) {}
 
+  TransferProgress arriving;  // Before `in`, which tells it.
   TransferQueue out;
   TransferQueue in;
 };

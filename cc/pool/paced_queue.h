@@ -14,6 +14,7 @@
 
 #include "cc/pool/link_model.h"
 #include "cc/pool/stall_clock.h"
+#include "cc/pool/transfer_progress.h"
 #include "cc/pool/transfer_queue.h"
 
 namespace sn_tf {
@@ -23,17 +24,15 @@ class PacedQueue {
   // `name` names the thread: 15 characters are kept. `stalls` is told of the
   // copies.
   PacedQueue(std::string name, const LinkModel& model, StallClock* stalls)
-      : model_(model), stalls_(stalls), queue_(std::move(name)) {}
+      : model_(model), stalls_(stalls), queue_(std::move(name), &progress_) {}
 
   // Copies after what was pushed before, then calls `done`, which must not
   // block. `memory` is the kind of the copy's side in host memory.
   void Copy(void* destination, const void* source, int64_t bytes,
             HostMemory memory, std::function<void()> done);
 
-  // See TransferQueue.
-  bool WaitForProgress(uint64_t* seen, std::chrono::nanoseconds timeout) {
-    return queue_.WaitForProgress(seen, timeout);
-  }
+  TransferProgress& progress() { return progress_; }
+  const TransferProgress& progress() const { return progress_; }
 
   // `seconds` is the time in which the direction was busy.
   TransferQueueStats stats() const;
@@ -43,12 +42,14 @@ class PacedQueue {
 
  private:
   using Clock = std::chrono::steady_clock;
+  class PacedCopy;
 
   const LinkModel model_;
   StallClock* const stalls_;
   Clock::time_point free_at_{};  // Of the queue's thread only.
   std::atomic<Clock::duration::rep> busy_{0};
   std::atomic<Clock::duration::rep> modelled_{0};
+  TransferProgress progress_;
   TransferQueue queue_;  // Last: its thread uses the others.
 };
 

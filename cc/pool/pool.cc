@@ -1,63 +1,109 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cc/pool/pool.h"
 
-#include <algorithm>
-#include <chrono>
-#include <cstdint>
+#include <cstdlib>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
-#include <string>
+#include <utility>
 
-#include "cc/core/address_range.h"
+#include "cc/core/tier_spec.h"
+#include "cc/pool/make_tier.h"
 #include "cc/pool/transfer_stats.h"
 
 namespace sn_tf {
 namespace {
 
-// Longer than any copy takes; only to not sleep for ever should one hang.
-constexpr std::chrono::seconds kLongestWait{10};
+struct Registry {
+  std::mutex mutex;
+  // By the tiers and the folder.
+  std::map<std::pair<std::string, std::string>, std::unique_ptr<UnifiedPool>>
+      pools;
+  std::map<std::string, TensorCache*, std::less<>> caches;
+  std::map<std::string, DeviceCopyCounters, std::less<>> counters;
+};
+
+Registry& All() {
+  static auto* const registry = new Registry();
+  return *registry;
+}
 
 }  // namespace
 
-Link& HostLink() {
-  static auto* const link = new Link("sn_tf");
-  return *link;
+Traffic& CpuTraffic() {
+  static auto* const traffic = new Traffic();
+  return *traffic;
 }
 
-HostTier& HostTierInstance() {
-  static auto* const tier = new HostTier(
-      &HostLink(),
-      std::max(2 * AddressRange::PhysicalMemoryBytes(), int64_t{64} << 30));
-  return *tier;
+TensorCache* FindCache(std::string_view device) {
+  if (device == "CPU:0") return &CpuTraffic().cache;
+  std::lock_guard<std::mutex> lock(All().mutex);
+  const auto found = All().caches.find(device);
+  return found == All().caches.end() ? nullptr : found->second;
+}
+
+void AddCache(std::string_view device, TensorCache* cache) {
+  std::lock_guard<std::mutex> lock(All().mutex);
+  All().caches[std::string(device)] = cache;
+}
+
+UnifiedPool* FindPool(const std::string& tiers, const std::string& swap_dir,
+                      std::string* error) {
+  std::lock_guard<std::mutex> lock(All().mutex);
+  std::unique_ptr<UnifiedPool>& pool = All().pools[{tiers, swap_dir}];
+  if (pool != nullptr) return pool.get();
+  std::vector<PoolTier> members;
+  for (const TierSpec& spec : ParseTierSpecs(tiers, error)) {
+    PoolTier member = MakeTier(spec, swap_dir, error);
+    if (member.tier == nullptr) return nullptr;
+    members.push_back(std::move(member));
+  }
+  if (members.empty()) return nullptr;
+  pool =
+      std::make_unique<UnifiedPool>(std::move(members), &CpuTraffic().leaving);
+  return pool.get();
+}
+
+std::vector<PoolTierStats> AllTierStats() {
+  std::vector<PoolTierStats> all;
+  std::lock_guard<std::mutex> lock(All().mutex);
+  for (const auto& [key, pool] : All().pools) {
+    if (pool == nullptr) continue;
+    for (PoolTierStats& stats : pool->stats()) all.push_back(std::move(stats));
+  }
+  return all;
+}
+
+void ReleaseFreeTierSpace() {
+  std::lock_guard<std::mutex> lock(All().mutex);
+  for (const auto& [key, pool] : All().pools) {
+    if (pool != nullptr) pool->ReleaseFreeSpace();
+  }
 }
 
 DeviceCopyCounters& DeviceCopies(std::string_view device) {
-  static auto* const mutex = new std::mutex();
-  static auto* const counters =
-      new std::map<std::string, DeviceCopyCounters, std::less<>>();
-  std::lock_guard<std::mutex> lock(*mutex);
-  const auto found = counters->find(device);
-  if (found != counters->end()) return found->second;
-  return (*counters)[std::string(device)];
+  std::lock_guard<std::mutex> lock(All().mutex);
+  const auto found = All().counters.find(device);
+  if (found != All().counters.end()) return found->second;
+  return All().counters[std::string(device)];
 }
 
-Tier* FindTier(std::string_view name) {
-  return name == "host" ? &HostTierInstance() : nullptr;
-}
-
-bool WaitForSwapOut() {
+bool MakeRoomOnCpu(int64_t bytes) {
   thread_local uint64_t seen = 0;
-  return HostLink().out.WaitForProgress(&seen, kLongestWait);
+  const StallMeter::Scope waiting(&CpuTraffic().stalls);
+  return CpuTraffic().cache.MakeRoom(bytes, &seen);
 }
 
 TransferStats CpuTransferStats() {
-  const TransferQueueStats out = HostLink().out.stats();
   TransferStats stats;
-  stats.swapped_out_bytes = out.bytes;
-  stats.swapped_in_bytes = HostLink().in.stats().bytes;
-  stats.host_in_use_bytes = HostTierInstance().in_use_bytes();
-  stats.stall_seconds = out.wait_seconds;
+  for (const PoolTierStats& tier : AllTierStats()) {
+    stats.swapped_out_bytes += tier.out_bytes;
+    stats.swapped_in_bytes += tier.in_bytes;
+    if (tier.name == "host") stats.host_in_use_bytes += tier.usage.taken_bytes;
+  }
+  stats.cache = CpuTraffic().cache.stats();
+  stats.stall_seconds = CpuTraffic().stalls.seconds();
   return stats;
 }
 
@@ -67,6 +113,8 @@ TransferStats DeviceTransferStats(std::string_view device) {
   stats.swapped_out_bytes = copies.out_bytes;
   stats.swapped_in_bytes = copies.in_bytes;
   stats.host_in_use_bytes = copies.stored_bytes;
+  const TensorCache* const cache = FindCache(device);
+  if (cache != nullptr) stats.cache = cache->stats();
   return stats;
 }
 

@@ -5,15 +5,18 @@
 #include <cstdint>
 #include <string_view>
 
+#include "cc/pool/tensor_cache.h"
+
 namespace sn_tf {
 
 // What was swapped since the process began.
 struct TransferStats {
   int64_t swapped_out_bytes = 0;
   int64_t swapped_in_bytes = 0;
-  int64_t host_in_use_bytes = 0;  // Stored on the host tier now.
-  int64_t evictions = 0;          // Buffers moved under memory pressure.
-  double stall_seconds = 0;       // Time that allocations waited for copies.
+  int64_t host_in_use_bytes = 0;  // Stored in host memory now.
+  TensorCacheStats cache;
+  double stall_seconds = 0;  // Time in which ops or allocations waited for
+                             // copies.
 };
 
 // Between the CPU's arena and its tiers.

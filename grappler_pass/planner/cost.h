@@ -13,6 +13,8 @@ struct CostModel {
   // Share of a copy's time that the computation loses although the copy runs
   // beside it: the copying thread takes memory bandwidth, on a CPU also a core.
   double interference = 0.5;
+  // The same of direct transfers to a disk, which are slow but mostly wait.
+  static constexpr double kFileInterference = 0.25;
 
   double CopySeconds(int64_t bytes) const {
     return static_cast<double>(bytes) / link_bytes_per_s;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "cc/core/tier_spec.h"
+
 namespace sn_tf {
 namespace {
 
@@ -15,7 +17,16 @@ struct Row {
   int64_t minimum;                    // Numbers.
   std::vector<std::string> accepted;  // Texts; empty: any.
   const char* doc;
+  // Says what is wrong with a text that is not one of `accepted`.
+  std::string (*check)(const std::string& value) = nullptr;
 };
+
+// Empty where `value` is a list of tiers.
+std::string CheckTiers(const std::string& value) {
+  std::string error;
+  ParseTierSpecs(value, &error);
+  return error;
+}
 
 const std::vector<Row>& Rows() {
   using O = PlannerOptions;
@@ -30,20 +41,27 @@ const std::vector<Row>& Rows() {
        nullptr,
        &O::policy,
        0,
-       {"auto", "liveness"},
+       {"auto", "liveness", "swap", "vdnn_all"},
        "How to choose what moves; liveness: fix the route, move nothing."},
       {"tiers",
        nullptr,
        &O::tiers,
        0,
-       {"auto", "host", "none"},
-       "Where buffers may go; none: recomputation only."},
+       {"auto", "none"},
+       "Where buffers may go; none: recomputation only.",
+       CheckTiers},
       {"swap_dir",
        nullptr,
        &O::swap_dir,
        0,
        {},
-       "Folder of the file tier; empty: none."},
+       "Folder of the file tier; empty: that for temporary files."},
+      {"cache",
+       nullptr,
+       &O::cache,
+       0,
+       {"on", "off"},
+       "Whether what may move stays until memory is needed."},
       {"batch_size",
        &O::batch_size,
        nullptr,
@@ -73,7 +91,7 @@ const std::vector<Row>& Rows() {
        nullptr,
        1,
        {},
-       "Bandwidth of the link to the tier, each direction."},
+       "Bandwidth of the links to the tiers, each direction."},
       {"session",
        &O::session,
        nullptr,
@@ -110,9 +128,13 @@ std::string ParseNumber(const Row& row, const std::string& value,
 
 std::string ParseText(const Row& row, const std::string& value,
                       PlannerOptions* options) {
-  if (!row.accepted.empty() &&
-      std::find(row.accepted.begin(), row.accepted.end(), value) ==
-          row.accepted.end()) {
+  const bool known = row.accepted.empty() ||
+                     std::find(row.accepted.begin(), row.accepted.end(),
+                               value) != row.accepted.end();
+  if (!known && row.check != nullptr) {
+    const std::string wrong = row.check(value);
+    if (!wrong.empty()) return wrong;
+  } else if (!known) {
     std::string message = Received(row, value) + "one of";
     for (const std::string& name : row.accepted) message += " \"" + name + "\"";
     return message + ".";
@@ -122,6 +144,10 @@ std::string ParseText(const Row& row, const std::string& value,
 }
 
 }  // namespace
+
+std::string TiersOf(const PlannerOptions& options) {
+  return options.tiers == "auto" ? "host" : options.tiers;
+}
 
 std::vector<OptionInfo> OptionTable() {
   const PlannerOptions defaults;

@@ -17,12 +17,18 @@ struct PlannerOptions {
   // Most bytes that the device's arena may have in use. 0: no limit, the
   // route is fixed and nothing moves.
   int64_t budget_bytes = 0;
-  // "auto", or "liveness": fix the route, move nothing.
+  // "auto": what adds least time. "liveness": fix the route, move nothing.
+  // "swap": the same as "auto", without recomputation. "vdnn_all": all that is
+  // idle may leave, whatever the budget (vDNN, arXiv 1602.08124).
   std::string policy = "auto";
-  // "auto", "host", or "none" (recomputation only).
+  // A list as cc/core/tier_spec.h takes it, "none" (recomputation only), or
+  // "auto": "host".
   std::string tiers = "auto";
-  // Folder of the file tier; empty: none.
+  // Folder of the file tier; empty: the system's for temporary files.
   std::string swap_dir;
+  // The tensor cache: with "on", what a plan may move but need not stays where
+  // it is until memory is needed.
+  std::string cache = "on";
   // What an unknown leading dimension of the step's inputs is planned as;
   // 0: unknown until a step has been observed.
   int64_t batch_size = 0;
@@ -32,13 +38,16 @@ struct PlannerOptions {
   std::string report_dir;
   // Buffers smaller than this stay where they are.
   int64_t min_buffer_bytes = 64 * 1024;
-  // Bandwidth of the link to the host tier, each direction.
+  // Bandwidth of the links to the tiers, each direction.
   int64_t link_bandwidth_bytes_per_s = 6'000'000'000;
   // The session (see cc/capi/capi.h) that keeps profiles and reports; 0: none.
   int64_t session = 0;
   // Generation of the plan; see SnTfSessionGeneration.
   int64_t generation = 0;
 };
+
+// What swap ops are told of the tiers.
+std::string TiersOf(const PlannerOptions& options);
 
 struct OptionInfo {
   std::string name;

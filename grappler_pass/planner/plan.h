@@ -52,8 +52,15 @@ struct PlanItem {
 
 using Schedule = std::vector<PlanItem>;
 
+// When what a plan swaps out leaves.
+enum class Departure {
+  kAtOnce,      // The plan needs the memory.
+  kWhenNeeded,  // It may turn out not to: the tensor cache decides.
+};
+
 struct MemoryPlan {
   Schedule schedule;
+  Departure departure = Departure::kAtOnce;
   bool feasible = false;
   int64_t budget_bytes = 0;      // 0: none.
   int64_t peak_bytes = 0;        // Of this schedule, resident included.

@@ -17,6 +17,9 @@ CostModel CostsOf(const PlannerOptions& options) {
   CostModel costs;
   costs.link_bytes_per_s =
       static_cast<double>(options.link_bandwidth_bytes_per_s);
+  if (TiersOf(options).find("file") != std::string::npos) {
+    costs.interference = CostModel::kFileInterference;
+  }
   return costs;
 }
 
@@ -25,6 +28,8 @@ EvictOptions EvictOptionsOf(const PlannerOptions& options,
   EvictOptions evict;
   evict.budget_bytes = budget_bytes;
   evict.allow_swap = options.tiers != "none";
+  evict.allow_recompute =
+      options.policy != "swap" && options.policy != "vdnn_all";
   evict.min_buffer_bytes = options.min_buffer_bytes;
   return evict;
 }
@@ -94,9 +99,26 @@ MemoryPlan RoutePlan(const MemoryGraph& graph, int64_t budget_bytes) {
   return plan;
 }
 
+// What is not known to be needed may stay while there is room.
+Departure UnlessNeeded(const PlannerOptions& options) {
+  return options.cache == "on" ? Departure::kWhenNeeded : Departure::kAtOnce;
+}
+
+// All that is idle leaves, whatever the budget.
+MemoryPlan MakeEverythingLeaves(const MemoryGraph& graph,
+                                const PlannerOptions& options) {
+  MemoryPlan plan = MakeSmallestPlan(graph, options);
+  plan.budget_bytes = options.budget_bytes;
+  plan.feasible = plan.peak_bytes <= options.budget_bytes;
+  return plan;
+}
+
 }  // namespace
 
 MemoryPlan MakePlan(const MemoryGraph& graph, const PlannerOptions& options) {
+  if (options.policy == "vdnn_all" && options.budget_bytes > 0) {
+    return MakeEverythingLeaves(graph, options);
+  }
   const CostModel costs = CostsOf(options);
   MemoryPlan plan = RoutePlan(graph, options.budget_bytes);
   const bool moves = options.policy != "liveness" && options.budget_bytes > 0 &&
@@ -133,6 +155,7 @@ MemoryPlan MakeAssumedPlan(const MemoryGraph& graph,
   if (op != kNone && evict.allow_swap) {
     plan.schedule = SwapAcross(graph, evict, plan.schedule, op);
   }
+  plan.departure = UnlessNeeded(options);
   Finish(graph, costs, &plan);
   return plan;
 }
@@ -147,6 +170,7 @@ MemoryPlan MakeSmallestPlan(const MemoryGraph& graph,
                                    std::move(plan.schedule));
   plan.schedule =
       OverlapCopies(graph, costs, plan.min_budget_bytes, plan.schedule);
+  plan.departure = UnlessNeeded(options);
   Finish(graph, costs, &plan);
   return plan;
 }

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef SN_TF_CC_POOL_MAKE_TIER_H_
+#define SN_TF_CC_POOL_MAKE_TIER_H_
+
+#include <string>
+
+#include "cc/core/tier_spec.h"
+#include "cc/pool/unified_pool.h"
+
+namespace sn_tf {
+
+// The tier that `spec` describes, its bandwidths measured; a file is in
+// `swap_dir`, or where that is empty in a folder for temporary files that is
+// on a disk. No tier, and `*error`, where it cannot be made.
+PoolTier MakeTier(const TierSpec& spec, const std::string& swap_dir,
+                  std::string* error);
+
+}  // namespace sn_tf
+
+#endif  // SN_TF_CC_POOL_MAKE_TIER_H_
