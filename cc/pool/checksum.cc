@@ -11,8 +11,8 @@ namespace {
 constexpr uint64_t kFactor = 0x9E3779B97F4A7C15;
 
 uint64_t MixWord(uint64_t lane, uint64_t word) {
-  const uint64_t mixed = lane ^ word;
-  return ((mixed << 29) | (mixed >> 35)) * kFactor;
+  const uint64_t mixed = (lane ^ word) * kFactor;
+  return mixed ^ (mixed >> 32);
 }
 
 }  // namespace
@@ -23,6 +23,8 @@ void Checksum::Mix(Lanes* lanes, const char* stripes, int64_t bytes) {
   for (int64_t at = 0; at < bytes; at += kStripeBytes) {
     uint64_t words[kLanes];
     std::memcpy(words, stripes + at, kStripeBytes);
+    // Or it stays a loop, at half the speed, below -O3.
+#pragma GCC unroll 8
     for (int64_t lane = 0; lane < kLanes; ++lane) {
       mixed[lane] = MixWord(mixed[lane], words[lane]);
     }
@@ -55,10 +57,7 @@ uint64_t Checksum::Digest() const {
   Mix(&lanes, last, kStripeBytes);
   // Zeros at the end count too.
   uint64_t digest = static_cast<uint64_t>(bytes_);
-  for (const uint64_t lane : lanes) {
-    digest = MixWord(digest, lane);
-    digest ^= digest >> 32;
-  }
+  for (const uint64_t lane : lanes) digest = MixWord(digest, lane);
   return digest;
 }
 

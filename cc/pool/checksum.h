@@ -11,10 +11,10 @@ namespace sn_tf {
 // at the speed of memory. Not against someone who wants to deceive.
 //
 // Every 64-bit word is mixed into one of eight lanes, in turn, so that the
-// processor multiplies several at once. Each mixing step is a bijection of the
-// lane and of the word, so any change within one word changes the result of
-// its lane for certain; the rotation brings high bits down, which a product
-// alone would not.
+// processor multiplies several at once. Mixing is a bijection of the lane and
+// of the word, so any change within one word changes the result for certain; it
+// also brings high bits down, which a product alone would not, so that changes
+// of two words hardly make up for each other.
 class Checksum {
  public:
   // The same whatever the pieces are that a buffer is added in.
