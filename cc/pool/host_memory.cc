@@ -2,6 +2,7 @@
 #include "cc/pool/host_memory.h"
 
 #include <algorithm>
+#include <string>
 
 #include "cc/core/bytes.h"
 
@@ -25,29 +26,26 @@ HostMemory::HostMemory(const char* tier, int64_t limit_bytes)
       range_(wanted_bytes_, /*least_bytes=*/1),
       arena_(range_.bytes(), kAlignmentBytes) {}
 
-SharedArena::Block HostMemory::Allocate(int64_t bytes, int64_t of_bytes,
-                                        TierError* error) {
-  SharedArena::Block block = arena_.Allocate(bytes);
-  if (!block) *error = TierError(TierError::Kind::kFull, Refusal(of_bytes));
-  return block;
-}
-
-std::string HostMemory::Refusal(int64_t of_bytes) const {
-  std::string text = "The " + std::string(tier_) +
-                     " tier has no room for a buffer of " +
-                     FormatBytes(of_bytes) + ": " +
-                     FormatBytes(arena_.in_use_bytes()) + " of its ";
+TierError HostMemory::Refusal(int64_t bytes) const {
+  const std::string begin = "The " + std::string(tier_) +
+                            " tier has no room for a buffer of " +
+                            FormatBytes(bytes) + ": " +
+                            FormatBytes(arena_.in_use_bytes()) + " of its ";
   if (range_.bytes() < wanted_bytes_) {
-    return text + FormatBytes(range_.bytes()) +
-           " of addresses are in use. Raise the process's limit of address "
-           "space (ulimit -v), or the budget, so that less is swapped out.";
+    return TierError(
+        TierError::Kind::kFull,
+        begin + FormatBytes(range_.bytes()) +
+            " of addresses are in use. Raise the process's limit of address "
+            "space (ulimit -v), or the budget, so that less is swapped out.");
   }
-  return text + FormatBytes(limit_bytes()) +
-         " are in use, and the largest free piece has " +
-         FormatBytes(arena_.largest_free_bytes()) + ". Raise its limit (" +
-         tier_ +
-         ":SIZE), add another tier after it, or raise the budget, so that less "
-         "is swapped out.";
+  return TierError(
+      TierError::Kind::kFull,
+      begin + FormatBytes(limit_bytes()) +
+          " are in use, and the largest free piece has " +
+          FormatBytes(arena_.largest_free_bytes()) + ". Raise its limit (" +
+          tier_ +
+          ":SIZE), add another tier after it, or raise the budget, so that "
+          "less is swapped out.");
 }
 
 void HostMemory::ReleaseFree() {

@@ -3,7 +3,6 @@
 #define SN_TF_CC_POOL_HOST_MEMORY_H_
 
 #include <cstdint>
-#include <string>
 
 #include "cc/core/address_range.h"
 #include "cc/pool/shared_arena.h"
@@ -21,10 +20,11 @@ class HostMemory {
   // memory. `tier` is what messages call it.
   HostMemory(const char* tier, int64_t limit_bytes);
 
-  // Empty, and `*error` with kFull, where there is no room. `of_bytes` is the
-  // size of the whole buffer, for the message.
-  SharedArena::Block Allocate(int64_t bytes, int64_t of_bytes,
-                              TierError* error);
+  // Empty where there is no room.
+  SharedArena::Block Allocate(int64_t bytes) { return arena_.Allocate(bytes); }
+
+  // kFull, for a buffer of `bytes` that found no room.
+  TierError Refusal(int64_t bytes) const;
 
   char* At(const SharedArena::Block& block) const {
     return range_.base() + block.offset();
@@ -37,8 +37,6 @@ class HostMemory {
   void ReleaseFree();
 
  private:
-  std::string Refusal(int64_t of_bytes) const;
-
   const char* const tier_;
   const int64_t wanted_bytes_;
   AddressRange range_;

@@ -48,8 +48,11 @@ class HostTier::Read : public TierCopy {
 std::unique_ptr<TierWrite> HostTier::BeginWrite(const void* source,
                                                 int64_t bytes,
                                                 TierError* error) {
-  SharedArena::Block block = memory_.Allocate(bytes, bytes, error);
-  if (!block) return nullptr;
+  SharedArena::Block block = memory_.Allocate(bytes);
+  if (!block) {
+    *error = memory_.Refusal(bytes);
+    return nullptr;
+  }
   return std::make_unique<Write>(this, std::move(block), source, bytes);
 }
 

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "cc/pool/compressed_tier.h"
 #include "cc/pool/file_tier.h"
 #include "cc/pool/host_tier.h"
 #include "cc/pool/tier.h"
@@ -278,12 +279,15 @@ TEST_P(TierConformanceTest, ManyThreadsAtTheLimit) {
   EXPECT_EQ(tier->usage().taken_bytes, 0);
 }
 
+template <typename MemoryTier>
+std::unique_ptr<Tier> MakeInMemory(int64_t limit_bytes) {
+  return std::make_unique<MemoryTier>(limit_bytes);
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Tiers, TierConformanceTest,
-    testing::Values(Kind{"host", 64,
-                         [](int64_t limit_bytes) {
-                           return std::make_unique<HostTier>(limit_bytes);
-                         }},
+    testing::Values(Kind{"host", 64, MakeInMemory<HostTier>},
+                    Kind{"compressed", 64, MakeInMemory<CompressedTier>},
                     Kind{"file", SwapFile::kBlockBytes, MakeFile}),
     [](const auto& info) { return info.param.name; });
 
