@@ -1,45 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The tier in host memory: blocks of one reserved address range.
+// The tier in host memory: buffers as they are, at the speed of memory.
 #ifndef SN_TF_CC_POOL_HOST_TIER_H_
 #define SN_TF_CC_POOL_HOST_TIER_H_
 
-#include <condition_variable>
 #include <cstdint>
-#include <mutex>
+#include <memory>
 
-#include "cc/core/address_range.h"
-#include "cc/core/arena.h"
-#include "cc/pool/link.h"
+#include "cc/pool/host_memory.h"
+#include "cc/pool/shared_arena.h"
+#include "cc/pool/stored_records.h"
 #include "cc/pool/tier.h"
 
 namespace sn_tf {
 
-// Pages stay resident when their blocks are freed: faulting them in anew each
-// step would take longer than the copies themselves.
 class HostTier : public Tier {
  public:
-  // Reserves up to `range_bytes` of addresses; it takes no memory. `link` must
-  // outlive the tier, and the tier every transfer it began.
-  HostTier(Link* link, int64_t range_bytes);
+  // 0: as much as the system allows.
+  explicit HostTier(int64_t limit_bytes) : memory_(kName, limit_bytes) {}
 
-  void Store(const void* source, int64_t bytes, StoreDone done) override;
-  void Load(const StoredBuffer& stored, void* destination,
-            LoadDone done) override;
-  int64_t in_use_bytes() const override;
-
-  // Gives the pages of free blocks back to the system.
-  void ReleaseFreePages();
+  const char* name() const override { return kName; }
+  std::unique_ptr<TierWrite> BeginWrite(const void* source, int64_t bytes,
+                                        TierError* error) override;
+  std::unique_ptr<TierCopy> BeginRead(const StoredBuffer& stored,
+                                      void* destination) override;
+  TierUsage usage() const override;
+  void ReleaseFreeSpace() override { memory_.ReleaseFree(); }
 
  private:
-  void Free(int64_t location) override;
+  class Write;
+  class Read;
 
-  Link* const link_;
-  AddressRange range_;
-  mutable std::mutex mutex_;
-  std::condition_variable released_;
-  int releases_ = 0;  // Under way, holding free ranges.
-  Arena arena_;       // Offsets in range_; a block's location is its offset.
+  struct Record {
+    SharedArena::Block block;
+    int64_t bytes = 0;
+  };
+
+  static constexpr const char* kName = "host";
+
+  void Free(int64_t location) override { records_.Remove(location); }
+
+  HostMemory memory_;
+  StoredRecords<Record> records_;
 };
 
 }  // namespace sn_tf
