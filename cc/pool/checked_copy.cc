@@ -33,9 +33,8 @@ TierCopy::Progress CheckedRead::CopyChunk(TierError* error) {
   if (!pass_.Advance()) return Progress::kMore;
   if (pass_.Digest() == expected_) return Progress::kDone;
   *error = {TierError::Kind::kCorrupt,
-            "The bytes of " + buffer_ + " that came back from the " + tier_ +
-                " tier are not those that were stored there: their checksums "
-                "differ. Check the memory and the disk of this machine."};
+            "What came back is not what was stored: the checksums differ. "
+            "Check the memory of this machine."};
   return Progress::kFailed;
 }
 

@@ -7,7 +7,7 @@
 
 #include <cstdint>
 #include <memory>
-#include <string>
+#include <utility>
 
 #include "cc/pool/checksum.h"
 #include "cc/pool/tier.h"
@@ -49,17 +49,13 @@ class CheckedWrite : public TierWrite {
 };
 
 // A read that fails with kCorrupt where what came is not what was stored.
-// `buffer` is its name, for the message.
 class CheckedRead : public TierCopy {
  public:
   CheckedRead(std::unique_ptr<TierCopy> read, const void* destination,
-              int64_t bytes, uint64_t expected, std::string buffer,
-              const char* tier)
+              int64_t bytes, uint64_t expected)
       : read_(std::move(read)),
         pass_(destination, bytes),
-        expected_(expected),
-        buffer_(std::move(buffer)),
-        tier_(tier) {}
+        expected_(expected) {}
 
   Progress CopyChunk(TierError* error) override;
 
@@ -67,8 +63,6 @@ class CheckedRead : public TierCopy {
   const std::unique_ptr<TierCopy> read_;
   ChecksumPass pass_;
   const uint64_t expected_;
-  const std::string buffer_;
-  const char* const tier_;
   bool read_all_ = false;
 };
 

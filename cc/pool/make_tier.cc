@@ -5,35 +5,92 @@
 #include <memory>
 #include <utility>
 
+#include "cc/pool/compressed_tier.h"
 #include "cc/pool/file_tier.h"
 #include "cc/pool/host_tier.h"
+#include "cc/pool/tier_bandwidth.h"
 
 namespace sn_tf {
 namespace {
 
-// Asks for checksums on every tier, not only on those that leave this machine's
-// memory.
+constexpr int64_t kMeasuredBytes = int64_t{32} << 20;
+
+// Asks for checksums in host memory too; files have them always.
 constexpr char kChecksumsVariable[] = "SN_TF_CHECKSUMS";
 
-bool ChecksumsEverywhere() {
+bool ChecksumsInMemory() {
   const char* const value = std::getenv(kChecksumsVariable);
   return value != nullptr && std::string(value) == "1";
 }
 
+std::unique_ptr<FileTier> MakeFileTier(const std::string& swap_dir,
+                                       int64_t limit_bytes, TierError* error) {
+  if (!swap_dir.empty()) {
+    return FileTier::Create(swap_dir, limit_bytes, error);
+  }
+  std::unique_ptr<FileTier> made;
+  for (const std::string& folder : TemporaryFolders()) {
+    std::unique_ptr<FileTier> tier =
+        FileTier::Create(folder, limit_bytes, error);
+    if (tier == nullptr) continue;
+    const bool on_disk = !tier->file().on_ram_disk();
+    if (on_disk || made == nullptr) made = std::move(tier);
+    if (on_disk) break;
+  }
+  return made;
+}
+
+std::string WarningOf(const SwapFile& file) {
+  if (file.on_ram_disk()) {
+    return "The swap folder '" + file.folder() +
+           "' is a RAM disk: what is swapped out stays in memory. Give a "
+           "folder "
+           "on a disk (swap_dir, or the variable TMPDIR).";
+  }
+  if (!file.direct()) {
+    return "The filesystem of the swap folder '" + file.folder() +
+           "' takes no direct transfers (O_DIRECT): swapping goes through the "
+           "page cache, which is emptied after each transfer. A folder on a "
+           "local disk is faster (swap_dir).";
+  }
+  return "";
+}
+
 }  // namespace
 
+std::vector<std::string> TemporaryFolders() {
+  std::vector<std::string> folders;
+  const char* const named = std::getenv("TMPDIR");
+  if (named != nullptr && named[0] != '\0') folders.emplace_back(named);
+  folders.insert(folders.end(), {"/tmp", "/var/tmp", "."});
+  return folders;
+}
+
 PoolTier MakeTier(const TierSpec& spec, const std::string& swap_dir,
-                  std::string* error) {
+                  TierError* error) {
   PoolTier made;
-  made.checked = ChecksumsEverywhere();
-  if (spec.name == "host") {
-    made.tier = std::make_unique<HostTier>(spec.limit_bytes);
-  } else if (spec.name == "file") {
-    TierError failed;
-    made.tier = FileTier::Create(swap_dir.empty() ? "/tmp" : swap_dir,
-                                 spec.limit_bytes, &failed);
-    if (made.tier == nullptr) *error = failed.message;
+  switch (spec.kind) {
+    case TierKind::kHost:
+      made.tier = std::make_unique<HostTier>(spec.limit_bytes);
+      made.checked = ChecksumsInMemory();
+      break;
+    case TierKind::kCompressed:
+      made.tier = std::make_unique<CompressedTier>(spec.limit_bytes);
+      made.checked = ChecksumsInMemory();
+      break;
+    case TierKind::kFile: {
+      std::unique_ptr<FileTier> tier =
+          MakeFileTier(swap_dir, spec.limit_bytes, error);
+      if (tier == nullptr) return made;
+      made.folder = tier->file().folder();
+      made.warning = WarningOf(tier->file());
+      made.tier = std::move(tier);
+      break;
+    }
   }
+  *error = MeasureTierBandwidth(*made.tier, kMeasuredBytes, &made.bandwidth);
+  made.tier->ReleaseFreeSpace();
+  if (!error->ok()) made.tier.reset();
   return made;
 }
 

@@ -53,13 +53,18 @@ UnifiedPool* FindPool(const std::string& tiers, const std::string& swap_dir,
   std::lock_guard<std::mutex> lock(All().mutex);
   std::unique_ptr<UnifiedPool>& pool = All().pools[{tiers, swap_dir}];
   if (pool != nullptr) return pool.get();
+  std::vector<TierSpec> specs;
+  if (!ParseTierSpecs(tiers, &specs, error)) return nullptr;
   std::vector<PoolTier> members;
-  for (const TierSpec& spec : ParseTierSpecs(tiers, error)) {
-    PoolTier member = MakeTier(spec, swap_dir, error);
-    if (member.tier == nullptr) return nullptr;
+  for (const TierSpec& spec : specs) {
+    TierError failed;
+    PoolTier member = MakeTier(spec, swap_dir, &failed);
+    if (member.tier == nullptr) {
+      *error = failed.message;
+      return nullptr;
+    }
     members.push_back(std::move(member));
   }
-  if (members.empty()) return nullptr;
   pool =
       std::make_unique<UnifiedPool>(std::move(members), &CpuTraffic().leaving);
   return pool.get();

@@ -161,7 +161,7 @@ void UnifiedPool::LoadOnce(const std::shared_ptr<Loading>& loading) {
   if (member->of.checked) {
     transfer.copy = std::make_unique<CheckedRead>(
         std::move(transfer.copy), loading->destination, transfer.bytes,
-        buffer.checksum, buffer.name, member->of.tier->name());
+        buffer.checksum);
   }
   transfer.done = [this, member, loading](TierCopy* /*copy*/,
                                           const TierError& error) {
@@ -171,6 +171,9 @@ void UnifiedPool::LoadOnce(const std::shared_ptr<Loading>& loading) {
                         error.kind == TierError::Kind::kCorrupt;
     if (failed && loading->attempts_left-- > 0) {
       LoadOnce(loading);
+    } else if (failed) {
+      loading->done({error.kind, "Buffer " + loading->buffer->name +
+                                     " is lost. " + error.message});
     } else {
       loading->done(error);
     }
@@ -184,8 +187,9 @@ std::vector<PoolTierStats> UnifiedPool::stats() const {
     PoolTierStats stats;
     stats.name = member->of.tier->name();
     stats.usage = member->of.tier->usage();
-    stats.write_bytes_per_s = member->of.write_bytes_per_s;
-    stats.read_bytes_per_s = member->of.read_bytes_per_s;
+    stats.folder = member->of.folder;
+    stats.warning = member->of.warning;
+    stats.bandwidth = member->of.bandwidth;
     const TransferQueueStats out = member->link.out.stats();
     const TransferQueueStats in = member->link.in.stats();
     stats.out_bytes = out.bytes;

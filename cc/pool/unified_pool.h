@@ -17,6 +17,7 @@
 
 #include "cc/pool/link.h"
 #include "cc/pool/tier.h"
+#include "cc/pool/tier_bandwidth.h"
 #include "cc/pool/transfer_progress.h"
 
 namespace sn_tf {
@@ -24,10 +25,11 @@ namespace sn_tf {
 // A tier of a pool, with what is known of it.
 struct PoolTier {
   std::unique_ptr<Tier> tier;
-  // Measured, in bytes per second; 0: not measured.
-  double write_bytes_per_s = 0;
-  double read_bytes_per_s = 0;
-  // What comes back is compared with what was stored.
+  TierBandwidth bandwidth;  // Measured; zeros: not.
+  std::string folder;       // Of a file tier.
+  std::string warning;      // What its user should know; mostly empty.
+  // What comes back is compared with what was stored, by the pool. Tiers that
+  // do so by themselves need it not.
   bool checked = false;
 };
 
@@ -42,8 +44,9 @@ struct PooledBuffer {
 struct PoolTierStats {
   std::string name;
   TierUsage usage;
-  double write_bytes_per_s = 0;
-  double read_bytes_per_s = 0;
+  std::string folder;
+  std::string warning;
+  TierBandwidth bandwidth;
   int64_t out_bytes = 0;  // Copied there, ever.
   int64_t in_bytes = 0;   // Copied back, ever.
   double out_seconds = 0;

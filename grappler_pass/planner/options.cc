@@ -23,9 +23,9 @@ struct Row {
 
 // Empty where `value` is a list of tiers.
 std::string CheckTiers(const std::string& value) {
+  std::vector<TierSpec> specs;
   std::string error;
-  ParseTierSpecs(value, &error);
-  return error;
+  return ParseTierSpecs(value, &specs, &error) ? "" : error;
 }
 
 const std::vector<Row>& Rows() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cc/pool/tier_spec.h"
+#include "cc/core/tier_spec.h"
 
 #include <gtest/gtest.h>
 

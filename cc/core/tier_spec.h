@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef SN_TF_CC_POOL_TIER_SPEC_H_
-#define SN_TF_CC_POOL_TIER_SPEC_H_
+#ifndef SN_TF_CC_CORE_TIER_SPEC_H_
+#define SN_TF_CC_CORE_TIER_SPEC_H_
 
 #include <cstdint>
 #include <string>
@@ -38,4 +38,4 @@ std::string TierSpecsText(const std::vector<TierSpec>& specs);
 
 }  // namespace sn_tf
 
-#endif  // SN_TF_CC_POOL_TIER_SPEC_H_
+#endif  // SN_TF_CC_CORE_TIER_SPEC_H_
