@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstdlib>
+#include <system_error>
 
 namespace sn_tf {
 namespace {

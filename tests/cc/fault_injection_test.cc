@@ -65,9 +65,9 @@ TEST_F(FaultVariableTest, PutsFaultsIntoTheTier) {
   TierError error;
   const std::unique_ptr<FileTier> tier = MakeTier("write_eio:2", &error);
   ASSERT_NE(tier, nullptr) << error.message;
-  const Bytes source = RandomBytes(5000, 1);
+  const Bytes source = RandomBytes(4000, 1);  // One write each.
   const StoredBuffer first = Store(*tier, source);
-  EXPECT_EQ(TryStore(*tier, source.data(), 5000, &error).tier(), nullptr);
+  EXPECT_EQ(TryStore(*tier, source.data(), 4000, &error).tier(), nullptr);
   EXPECT_EQ(error.kind, TierError::Kind::kFailed);
   EXPECT_EQ(Load(Store(*tier, source)), source);
   EXPECT_EQ(Load(first), source);
