@@ -25,6 +25,7 @@ from sn_tf.reports import (
     reset_peak,
     stats,
 )
+from sn_tf.tiers import TierStats
 
 __version__ = "0.1.0"
 
@@ -35,6 +36,7 @@ __all__ = [
     "MemoryStats",
     "PlanAction",
     "PlanReport",
+    "TierStats",
     "__version__",
     "disable",
     "enable",

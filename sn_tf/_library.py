@@ -51,6 +51,7 @@ class Library:
             "SnTfSetBudget": (owned, [text, number]),
             "SnTfOpenSink": (None, [text]),
             "SnTfCloseSink": (owned, [text]),
+            "SnTfMakeTiers": (owned, [text, text]),
             "SnTfSimConfigure": (owned, [ctypes.c_int, number, text]),
             "SnTfSimCount": (ctypes.c_int, []),
             "SnTfOptionSchema": (owned, []),
@@ -111,6 +112,18 @@ class Library:
         """Ends that, and returns the first refusal, or None."""
         text = self._take(self._c.SnTfCloseSink(device.encode()))
         return None if text is None else dict(json.loads(text))
+
+    def make_tiers(self, tiers: str, swap_dir: str) -> list[dict[str, Any]]:
+        """Makes the CPU's tiers of that list, and describes them; see capi.h.
+
+        Raises:
+            ValueError: If they cannot be made.
+        """
+        made = self._c.SnTfMakeTiers(tiers.encode(), swap_dir.encode())
+        answer = json.loads(self._take(made) or "{}")
+        if answer["error"]:
+            raise ValueError(answer["error"])
+        return list(answer["tiers"])
 
     def configure_sim(self, count: int, memory_bytes: int, link: str) -> None:
         """Makes simulated devices."""

@@ -13,6 +13,7 @@ from typing import Any, SupportsIndex
 
 from sn_tf import _library
 from sn_tf.budget import parse_budget
+from sn_tf.tiers import choose
 
 _POLICIES = ("auto", "liveness", "swap", "vdnn_all")
 
@@ -99,7 +100,11 @@ def make_options(arguments: Mapping[str, Any]) -> Options:
         functools.partial(_check_budget, device),
     )
     options = Options(budget_bytes=budget, **values)
-    if "link" in device:
+    if "link" not in device:
+        if options.policy != "liveness" and options.tiers != "none":
+            chosen = choose(options.tiers, options.swap_dir, options.device)
+            options = dataclasses.replace(options, **dataclasses.asdict(chosen))
+    else:
         # The planner divides by it: an unlimited link is just very fast.
         bandwidth = device["link"]["bandwidth_bytes_per_s"]
         options = dataclasses.replace(
@@ -295,4 +300,5 @@ _CHECKS: dict[str, Callable[[Any], Any]] = {
     "batch_size": _check_batch_size,
     "device": _check_device,
     "report_dir": _check_report_dir,
+    "cache": lambda value: _check_choice("cache", value, ("on", "off")),
 }

@@ -13,6 +13,7 @@ from typing import Any
 from sn_tf import _library
 from sn_tf.budget import format_bytes
 from sn_tf.options import device_name
+from sn_tf.tiers import TierStats
 
 
 @dataclasses.dataclass(frozen=True)
@@ -99,11 +100,13 @@ class MemoryStats:
             needed.
         cache_hits: Swapped buffers that were wanted back and had never left.
         cache_misses: Those that had to be copied back.
-        stall_seconds: Time that allocations waited for copies.
+        stall_seconds: Time in which ops or allocations waited for copies.
         memory_bytes: Size of the device's memory; 0 where that is no fixed
             range.
         link: All copies over the link of a simulated device, which include
             inputs and results; None for other devices.
+        tiers: The tiers to which the CPU's buffers move; none for other
+            devices.
     """
 
     in_use_bytes: int
@@ -123,6 +126,7 @@ class MemoryStats:
     stall_seconds: float
     memory_bytes: int = 0
     link: LinkStats | None = None
+    tiers: tuple[TierStats, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -320,6 +324,9 @@ def stats(device: str | None = None) -> MemoryStats:
     values = _library.library().stats(device)
     if "link" in values:
         values["link"] = LinkStats(**values["link"])
+    values["tiers"] = tuple(
+        TierStats.from_dict(tier) for tier in values.get("tiers", ())
+    )
     return MemoryStats(**values)
 
 

@@ -33,7 +33,8 @@ SN_TF_EXPORT int SnTfInstallAllocator();
 // JSON object: in_use_bytes peak_bytes resident_bytes budget_bytes (0: none)
 // high_water_bytes largest_free_bytes allocations fragmentation
 // swapped_out_bytes swapped_in_bytes host_tier_in_use_bytes evictions
-// stall_seconds; and of a simulated device memory_bytes, link (name
+// cache_hits cache_misses stall_seconds; of the CPU tiers, as SnTfMakeTiers
+// returns them, of all pools; and of a simulated device memory_bytes, link (name
 // to_device_bytes to_device_seconds to_device_modelled_seconds to_host_bytes
 // to_host_seconds to_host_modelled_seconds stall_seconds elapsed_seconds
 // bandwidth_bytes_per_s (0: unlimited)).
@@ -62,6 +63,14 @@ SN_TF_EXPORT void SnTfOpenSink(const char* device);
 // The first refusal since then, as a JSON object: op bytes in_use_bytes
 // budget_bytes. NULL where there was none.
 SN_TF_EXPORT char* SnTfCloseSink(const char* device);
+
+// Makes the CPU's tiers of that list (cc/core/tier_spec.h) in that folder (""
+// for the system's), unless they are made already, and measures them. JSON
+// object: error (empty, or why they cannot be made) and tiers, an array of
+// objects: name folder warning limit_bytes taken_bytes stored_bytes
+// write_bytes_per_s read_bytes_per_s out_bytes in_bytes out_taken_bytes
+// out_seconds in_seconds faults broken.
+SN_TF_EXPORT char* SnTfMakeTiers(const char* tiers, const char* swap_dir);
 
 // ---- Simulated accelerators -----------------------------------------------
 

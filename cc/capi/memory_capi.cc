@@ -13,6 +13,7 @@
 #include "cc/capi/capi.h"
 #include "cc/core/json.h"
 #include "cc/device/sim_machine.h"
+#include "cc/pool/pool.h"
 #include "cc/pool/transfer_stats.h"
 #include "tensorflow/core/framework/types.h"
 
@@ -85,8 +86,34 @@ void WriteSim(const SimUnit& sim, JsonWriter* json) {
   json->EndObject();
 }
 
+void WriteTiers(const std::vector<PoolTierStats>& tiers, JsonWriter* json) {
+  json->Key("tiers");
+  json->BeginArray();
+  for (const PoolTierStats& tier : tiers) {
+    json->BeginObject();
+    json->Key("name").String(tier.name);
+    json->Key("folder").String(tier.folder);
+    json->Key("warning").String(tier.warning);
+    json->Key("limit_bytes").Int(tier.usage.limit_bytes);
+    json->Key("taken_bytes").Int(tier.usage.taken_bytes);
+    json->Key("stored_bytes").Int(tier.usage.stored_bytes);
+    json->Key("write_bytes_per_s").Double(tier.bandwidth.write_bytes_per_s);
+    json->Key("read_bytes_per_s").Double(tier.bandwidth.read_bytes_per_s);
+    json->Key("out_bytes").Int(tier.out_bytes);
+    json->Key("in_bytes").Int(tier.in_bytes);
+    json->Key("out_taken_bytes").Int(tier.out_taken_bytes);
+    json->Key("out_seconds").Double(tier.out_seconds);
+    json->Key("in_seconds").Double(tier.in_seconds);
+    json->Key("faults").Int(tier.faults);
+    json->Key("broken").Bool(tier.broken);
+    json->EndObject();
+  }
+  json->EndArray();
+}
+
 std::string StatsJson(const ArenaAllocatorStats& memory,
-                      const TransferStats& transfers, const SimUnit* sim) {
+                      const TransferStats& transfers, bool is_cpu,
+                      const SimUnit* sim) {
   JsonWriter json;
   json.BeginObject();
   json.Key("in_use_bytes").Int(memory.arena.in_use_bytes);
@@ -105,6 +132,7 @@ std::string StatsJson(const ArenaAllocatorStats& memory,
   json.Key("cache_misses").Int(transfers.cache.misses);
   json.Key("stall_seconds").Double(transfers.stall_seconds);
   if (sim != nullptr) WriteSim(*sim, &json);
+  if (is_cpu) WriteTiers(AllTierStats(), &json);
   json.EndObject();
   return json.text();
 }
@@ -151,7 +179,8 @@ char* SnTfStats(const char* device) {
   if (sim != nullptr) {
     transfers.stall_seconds = sim->link.to_host.progress().wait_seconds();
   }
-  return sn_tf::CopyToC(sn_tf::StatsJson(arena->stats(), transfers, sim));
+  return sn_tf::CopyToC(
+      sn_tf::StatsJson(arena->stats(), transfers, is_cpu, sim));
 }
 
 void SnTfResetPeak(const char* device) {
@@ -192,6 +221,22 @@ char* SnTfCloseSink(const char* device) {
   json.Key("bytes").Int(refusal->bytes);
   json.Key("in_use_bytes").Int(refusal->in_use_bytes);
   json.Key("budget_bytes").Int(refusal->budget_bytes);
+  json.EndObject();
+  return sn_tf::CopyToC(json.text());
+}
+
+char* SnTfMakeTiers(const char* tiers, const char* swap_dir) {
+  std::string error;
+  const sn_tf::UnifiedPool* const pool =
+      sn_tf::FindPool(tiers, swap_dir, &error);
+  sn_tf::JsonWriter json;
+  json.BeginObject();
+  json.Key("error").String(error);
+  if (pool == nullptr) {
+    sn_tf::WriteTiers({}, &json);
+  } else {
+    sn_tf::WriteTiers(pool->stats(), &json);
+  }
   json.EndObject();
   return sn_tf::CopyToC(json.text());
 }

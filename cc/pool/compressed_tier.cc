@@ -125,6 +125,14 @@ std::unique_ptr<TierCopy> CompressedTier::BeginRead(const StoredBuffer& stored,
                                 destination);
 }
 
+int64_t CompressedTier::TakenBy(const StoredBuffer& stored) const {
+  int64_t bytes = 0;
+  for (const Piece& piece : records_.Get(stored.location()).pieces) {
+    bytes += piece.bytes;
+  }
+  return bytes;
+}
+
 TierUsage CompressedTier::usage() const {
   TierUsage usage;
   usage.limit_bytes = memory_.limit_bytes();

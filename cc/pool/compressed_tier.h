@@ -29,6 +29,7 @@ class CompressedTier : public Tier {
   std::unique_ptr<TierCopy> BeginRead(const StoredBuffer& stored,
                                       void* destination) override;
   TierUsage usage() const override;
+  int64_t TakenBy(const StoredBuffer& stored) const override;
   void ReleaseFreeSpace() override { memory_.ReleaseFree(); }
 
  private:

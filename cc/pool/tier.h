@@ -88,6 +88,11 @@ class Tier {
 
   virtual TierUsage usage() const = 0;
 
+  // What `stored` takes there.
+  virtual int64_t TakenBy(const StoredBuffer& stored) const {
+    return stored.bytes();
+  }
+
   // Gives what is taken but free back to the system. Slow.
   virtual void ReleaseFreeSpace() = 0;
 

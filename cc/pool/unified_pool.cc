@@ -129,6 +129,8 @@ void UnifiedPool::EndStore(size_t tier, const std::shared_ptr<Storing>& storing,
   }
   PooledBuffer buffer;
   buffer.stored = static_cast<TierWrite*>(copy)->Take();
+  members_[tier]->out_taken_bytes +=
+      members_[tier]->of.tier->TakenBy(buffer.stored);
   buffer.tier = static_cast<int>(tier);
   buffer.name = storing->name;
   if (members_[tier]->of.checked) {
@@ -194,6 +196,7 @@ std::vector<PoolTierStats> UnifiedPool::stats() const {
     const TransferQueueStats in = member->link.in.stats();
     stats.out_bytes = out.bytes;
     stats.in_bytes = in.bytes;
+    stats.out_taken_bytes = member->out_taken_bytes;
     stats.out_seconds = out.seconds;
     stats.in_seconds = in.seconds;
     stats.faults = member->faults;

@@ -47,8 +47,9 @@ struct PoolTierStats {
   std::string folder;
   std::string warning;
   TierBandwidth bandwidth;
-  int64_t out_bytes = 0;  // Copied there, ever.
-  int64_t in_bytes = 0;   // Copied back, ever.
+  int64_t out_bytes = 0;        // Copied there, ever.
+  int64_t in_bytes = 0;         // Copied back, ever.
+  int64_t out_taken_bytes = 0;  // That what was copied there took.
   double out_seconds = 0;
   double in_seconds = 0;
   int64_t faults = 0;   // Copies that failed, full tiers aside.
@@ -91,6 +92,7 @@ class UnifiedPool {
         : of(std::move(tier_and_speed)), link(name, leaving) {}
 
     PoolTier of;
+    std::atomic<int64_t> out_taken_bytes{0};
     std::atomic<int64_t> faults{0};
     std::atomic<int> faults_in_a_row{0};
     Link link;  // Last: its threads use the others.
