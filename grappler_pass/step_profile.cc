@@ -48,7 +48,9 @@ StepProfile DigestTrace(const std::vector<AllocationEvent>& events,
     // What was refused was needed as much as what was not.
     const bool taken = event.kind == Kind::kAllocate;
     if (!taken && event.step_id == step_id) profile.complete = false;
-    profile.peak_bytes = std::max(profile.peak_bytes, in_use + event.bytes);
+    // What the tensor cache kept for as long as there was room was not needed.
+    profile.peak_bytes = std::max(profile.peak_bytes,
+                                  in_use + event.bytes - event.evictable_bytes);
     if (taken) in_use += event.bytes;
     if (event.step_id != step_id || event.op.empty()) continue;
     if (event.region == AllocationEvent::Region::kOutput && taken) {

@@ -20,6 +20,8 @@ struct AllocationEvent {
   uint64_t id = 0;    // Pairs an allocation with its release; 0 for releases
                       // of blocks allocated before the trace began.
   int64_t bytes = 0;  // As requested, rounded up to the alignment.
+  // In use, but would have left had this allocation needed room.
+  int64_t evictable_bytes = 0;
   Kind kind = Kind::kAllocate;
   // The rest is not known of releases.
   Region region = Region::kOther;

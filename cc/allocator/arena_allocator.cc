@@ -160,7 +160,10 @@ ArenaAllocator::Outcome ArenaAllocator::TryAllocate(int64_t bytes,
   }
   AllocationEvent event;
   const bool tracing = tracing_.load(std::memory_order_relaxed);
-  if (tracing) event = DescribeAllocation();
+  if (tracing) {
+    event = DescribeAllocation();
+    if (evictable_) event.evictable_bytes = evictable_();
+  }
   int64_t offset;
   bool decommit = false;
   {

@@ -25,6 +25,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -74,6 +75,11 @@ class ArenaAllocator : public tsl::Allocator {
   // why the budget was refused (more is in use).
   std::string SetBudget(int64_t bytes);
   void SetPressureCallback(PressureCallback callback);
+  // Says, for the trace, how much would leave if room were needed. To be set
+  // before the first allocation.
+  void SetEvictableCallback(std::function<int64_t()> callback) {
+    evictable_ = std::move(callback);
+  }
 
   // Until CloseSink, ops of that step (or of any: RefusalSink::kAnyStep) get
   // memory that keeps nothing where there is no room; see refusal_sink.h. In a
@@ -150,6 +156,7 @@ class ArenaAllocator : public tsl::Allocator {
   const tsl::AllocatorMemoryType type_;
   AddressRange range_;
   std::atomic<bool> tracing_{false};
+  std::function<int64_t()> evictable_;
   RefusalSink sink_;
   RefusalLog log_;
 

@@ -13,6 +13,8 @@ namespace {
 [[maybe_unused]] const bool registered = [] {
   CpuArena()->SetPressureCallback(
       [](int64_t bytes_needed) { return MakeRoomOnCpu(bytes_needed); });
+  CpuArena()->SetEvictableCallback(
+      [] { return CpuTraffic().cache.evictable_bytes(); });
   return true;
 }();
 

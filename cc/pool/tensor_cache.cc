@@ -101,6 +101,12 @@ void TensorCache::Refused(const Evictable* buffer, std::string reason) {
   refusal_ = std::move(reason);
 }
 
+int64_t TensorCache::evictable_bytes() const {
+  const int64_t locked = immovable().locked_bytes;
+  std::lock_guard<std::mutex> lock(mutex_);
+  return stats_.cached_bytes - locked;
+}
+
 TensorCache::Immovable TensorCache::immovable() const {
   std::vector<std::shared_ptr<Evictable>> looked_at;  // See TakeVictims.
   Immovable immovable;

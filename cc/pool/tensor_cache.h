@@ -79,6 +79,9 @@ class TensorCache {
   };
   Immovable immovable() const;
 
+  // What MakeRoom could evict.
+  int64_t evictable_bytes() const;
+
   TensorCacheStats stats() const;
 
  private:
