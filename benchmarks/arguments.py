@@ -55,6 +55,10 @@ def make_parser(prog, description):
     group.add_argument("--budget", help='such as "300MB"')
     group.add_argument("--policy", help="planning policy, in mode sn (auto)")
     group.add_argument("--tiers", help="memory tiers, in mode sn (auto)")
+    group.add_argument("--swap-dir", help="folder of the file tier, in mode sn")
+    group.add_argument(
+        "--cache", help="tensor cache: on or off, in mode sn (on)"
+    )
     group.add_argument(
         "--device", choices=("cpu", "sim"), default="cpu", help="(%(default)s)"
     )
@@ -105,8 +109,11 @@ def check(parser, options):
             f"{options.budget}. Leave it out, or use --mode sn or "
             "--mode stock-limited"
         )
-    if options.mode != "sn" and (options.policy or options.tiers):
-        parser.error("--policy and --tiers are for --mode sn only")
+    planning = (options.policy, options.tiers, options.swap_dir, options.cache)
+    if options.mode != "sn" and any(planning):
+        parser.error(
+            "--policy, --tiers, --swap-dir and --cache are for --mode sn only"
+        )
     for name in ("batch", "steps", "batches", "samples"):
         if getattr(options, name) < 1:
             parser.error(

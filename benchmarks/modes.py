@@ -92,6 +92,8 @@ def _planning(options):
         "budget": options.budget,
         "policy": options.policy,
         "tiers": options.tiers,
+        "swap_dir": options.swap_dir,
+        "cache": options.cache,
     }
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The JSON object that a measurement prints."""
 
+import dataclasses
 import os
 import resource
 import statistics
@@ -58,19 +59,43 @@ def planned():
     }
 
 
-def measured(model, training, before, after):
+def traffic(seen):
+    """The fields that say what moved, for each step after the warm-up.
+
+    Args:
+        seen: `sn_tf.stats()` before the first step and after each, or before
+            and after all.
+    """
+    counted = len(seen) - 1 - WARM_UP_STEPS
+    first, steps = (
+        (seen[-1 - counted], counted) if counted > 0 else (seen[0], 1)
+    )
+    fields = (
+        "swapped_out_bytes",
+        "swapped_in_bytes",
+        "evictions",
+        "cache_hits",
+        "cache_misses",
+        "stall_seconds",
+    )
+    return {
+        f"{name}_per_step": (getattr(seen[-1], name) - getattr(first, name))
+        / steps
+        for name in fields
+    }
+
+
+def measured(model, training, seen):
     """The fields that say what came of it.
 
     Args:
         model: The trained model.
         training: A `loops.Training`.
-        before: `sn_tf.stats()` before the first step.
-        after: `sn_tf.stats()` after the last one.
+        seen: See `traffic`.
     """
     plan = training_report()
-    steps = len(training.step_seconds)
     counted = training.step_seconds[WARM_UP_STEPS:]
-    swapped = after.swapped_out_bytes - before.swapped_out_bytes
+    before, after = seen[0], seen[-1]
     link = after.link.since(before.link) if after.link else None
     return planned() | {
         "step_time_s": statistics.median(counted or training.step_seconds),
@@ -82,7 +107,8 @@ def measured(model, training, before, after):
         "loss": training.losses,
         "val_loss": training.validation_losses,
         "weights_sha256": workload.weights_sha256(model),
-        "swapped_out_bytes_per_step": swapped / steps,
+        **traffic(seen),
+        "tier_stats": [dataclasses.asdict(tier) for tier in after.tiers],
         "recomputed_ops": plan.recomputed_ops if plan else 0,
         "plan_time_s": plan.plan_seconds if plan else 0.0,
         "rss_peak_bytes": rss_peak_bytes(),
@@ -121,6 +147,8 @@ def summary(result):
         f"  floor          {mega('floor_bytes')}",
         f"  resident       {mega('resident_bytes')}",
         f"  swapped out    {mega('swapped_out_bytes_per_step')} a step",
+        f"  evictions      {result['evictions_per_step']:.0f} a step",
+        f"  stalls         {result['stall_seconds_per_step']:.3f} s a step",
         f"  recomputed     {result['recomputed_ops']} ops",
         f"  last loss      {result['loss'][-1]!r}",
         f"  weights        {result['weights_sha256']}",

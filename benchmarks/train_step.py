@@ -22,7 +22,7 @@ INFEASIBLE = 4
 
 
 def _train(options):
-    """Returns (model, Training, statistics before, statistics after)."""
+    """Returns (model, Training, statistics: before, and after each step)."""
     import sn_tf
     from benchmarks import WARM_UP_STEPS, devices, loops, modes, workload
 
@@ -33,20 +33,20 @@ def _train(options):
             sn_tf.reset_peak(device)
             before = sn_tf.stats(device)
             training = loops.fit(model, options)
-        return model, training, before, sn_tf.stats(device)
+        return model, training, [before, sn_tf.stats(device)]
     with devices.scope(options), modes.context(options):
         model = workload.make_model(options)
         batches = workload.make_batches(options)
         sn_tf.reset_peak(device)
-        before = sn_tf.stats(device)
-        steps = WARM_UP_STEPS + options.steps
+        seen = [sn_tf.stats(device)]
         training = loops.train_steps(
             model,
             batches,
-            steps,
+            WARM_UP_STEPS + options.steps,
+            after_step=lambda: seen.append(sn_tf.stats(device)),
             step_context=lambda: _step_context(options),
         )
-        return model, training, before, sn_tf.stats(device)
+        return model, training, seen
 
 
 @contextlib.contextmanager

@@ -35,6 +35,7 @@ class Entry:
 
 
 _REGISTRY = {
+    "alexnet": Entry("alexnet:alexnet", image=227, classes=1000),
     "densenet121": Entry("applications:densenet121", classes=1000),
     "inceptionv3": Entry("applications:inceptionv3", image=139, classes=1000),
     "lstm": Entry("lstm:lstm"),
