@@ -13,7 +13,7 @@ from typing import Any, SupportsIndex
 
 from sn_tf import _library
 from sn_tf.budget import parse_budget
-from sn_tf.tiers import choose
+from sn_tf.tiers import choose, choose_for_accelerator
 
 _POLICIES = ("auto", "liveness", "swap", "vdnn_all")
 
@@ -100,15 +100,17 @@ def make_options(arguments: Mapping[str, Any]) -> Options:
         functools.partial(_check_budget, device),
     )
     options = Options(budget_bytes=budget, **values)
-    if "link" not in device:
-        if options.policy != "liveness" and options.tiers != "none":
-            chosen = choose(options.tiers, options.swap_dir, options.device)
-            options = dataclasses.replace(options, **dataclasses.asdict(chosen))
-    else:
+    moves = options.policy != "liveness" and options.tiers != "none"
+    where = (options.tiers, options.swap_dir, options.device)
+    if "link" not in device and moves:
+        chosen = dataclasses.asdict(choose(*where))
+        options = dataclasses.replace(options, **chosen)
+    elif "link" in device:
         # The planner divides by it: an unlimited link is just very fast.
         bandwidth = device["link"]["bandwidth_bytes_per_s"]
         options = dataclasses.replace(
             options,
+            tiers=choose_for_accelerator(*where) if moves else options.tiers,
             link_bandwidth_bytes_per_s=int(bandwidth) or 10**12,
         )
     _library.library().check_options(options.to_parameters())

@@ -6,6 +6,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+import os
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -99,6 +100,41 @@ def choose(tiers: str, swap_dir: str, device: str) -> ChosenTiers:
         )
         return ChosenTiers("host", _bandwidth(_make("host", "")))
     return ChosenTiers("file", _bandwidth(made))
+
+
+def choose_for_accelerator(tiers: str, swap_dir: str, device: str) -> str:
+    """Makes the tiers behind an accelerator's pinned host memory.
+
+    Args:
+        tiers: A list, or `"auto"`: pinned memory up to three quarters of this
+            machine's, then files.
+        swap_dir: Folder of files; `""` for the system's temporary ones.
+        device: Device whose memory is planned.
+
+    Returns:
+        The tiers as a list.
+
+    Raises:
+        ValueError: If the tiers cannot be made.
+    """
+    if tiers == "auto":
+        try:
+            _make("file", swap_dir)
+        except ValueError as error:
+            warnings.warn(
+                f"Buffers of {device} are swapped to host memory only: {error}",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+            return "host"
+        pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        return f"host:{pages // 4 * 3},file"
+    rest = [
+        tier for tier in tiers.split(",") if not tier.strip().startswith("host")
+    ]
+    if rest:
+        _make(",".join(rest), swap_dir)
+    return tiers
 
 
 @functools.cache

@@ -6,8 +6,10 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "cc/core/tier_spec.h"
 #include "cc/ops/names.h"
 #include "cc/ops/swap_handle.h"
 #include "cc/ops/swapped_tensor.h"
@@ -52,33 +54,67 @@ absl::Status FindSwapped(const std::string& op, const Tensor& handle,
       kSwapOutOp, " returned, in the same process."));
 }
 
-// How the kernels of one kind of device move tensors.
-struct OnCpu {
-  explicit OnCpu(OpKernelConstruction* context) {
-    std::string tiers;
-    std::string swap_dir;
+struct Destination {
+  explicit Destination(OpKernelConstruction* context) {
     OP_REQUIRES_OK(context, context->GetAttr(kTiersAttr, &tiers));
     OP_REQUIRES_OK(context, context->GetAttr(kSwapDirAttr, &swap_dir));
     OP_REQUIRES_OK(context, context->GetAttr(kBufferAttr, &buffer));
-    std::string error;
-    pool = FindPool(tiers, swap_dir, &error);
-    OP_REQUIRES(context, pool != nullptr, absl::InvalidArgumentError(error));
   }
 
-  std::unique_ptr<TensorMover> MakeMover(OpKernelContext* /*context*/) const {
-    return MakePoolMover(pool, buffer);
-  }
-
-  UnifiedPool* pool = nullptr;
+  std::string tiers;
+  std::string swap_dir;
   std::string buffer;
 };
 
-struct OnAccelerator {
-  explicit OnAccelerator(OpKernelConstruction* /*context*/) {}
-
-  static std::unique_ptr<TensorMover> MakeMover(OpKernelContext* context) {
-    return MakeDeviceMover(context);
+// How the kernels of one kind of device move tensors.
+class OnCpu {
+ public:
+  explicit OnCpu(OpKernelConstruction* context) : to_(context) {
+    std::string error;
+    pool_ = FindPool(to_.tiers, to_.swap_dir, &error);
+    OP_REQUIRES(context, pool_ != nullptr, absl::InvalidArgumentError(error));
   }
+
+  std::unique_ptr<TensorMover> MakeMover(OpKernelContext* /*context*/) const {
+    return MakePoolMover(pool_, to_.buffer);
+  }
+
+ private:
+  const Destination to_;
+  UnifiedPool* pool_ = nullptr;
+};
+
+// The host tier of an accelerator is pinned memory, whatever its place in the
+// list: all copies pass through it.
+class OnAccelerator {
+ public:
+  explicit OnAccelerator(OpKernelConstruction* context) : to_(context) {
+    std::string error;
+    std::vector<TierSpec> specs;
+    std::vector<TierSpec> beyond;
+    OP_REQUIRES(context, ParseTierSpecs(to_.tiers, &specs, &error),
+                absl::InvalidArgumentError(error));
+    for (const TierSpec& spec : specs) {
+      if (spec.kind == TierKind::kHost) {
+        pinned_.limit_bytes = spec.limit_bytes;
+        if (spec.limit_bytes == 0) return;  // The rest is never reached.
+      } else {
+        beyond.push_back(spec);
+      }
+    }
+    if (beyond.empty()) return;
+    pinned_.beyond = FindPool(TierSpecsText(beyond), to_.swap_dir, &error);
+    OP_REQUIRES(context, pinned_.beyond != nullptr,
+                absl::InvalidArgumentError(error));
+  }
+
+  std::unique_ptr<TensorMover> MakeMover(OpKernelContext* context) const {
+    return MakeDeviceMover(context, pinned_, to_.buffer);
+  }
+
+ private:
+  const Destination to_;
+  PinnedMemory pinned_;
 };
 
 template <typename Device>

@@ -3,33 +3,11 @@
 
 #include <mutex>
 
-#include "absl/strings/str_cat.h"
 #include "cc/pool/pool.h"
-#include "tensorflow/core/framework/allocator.h"
-#include "tensorflow/core/framework/device.h"
-#include "tensorflow/core/framework/device_base.h"
-#include "tensorflow/core/lib/core/refcount.h"
 
 namespace sn_tf {
 
-using tensorflow::OpKernelContext;
 using tensorflow::Tensor;
-
-PinnedTensor::PinnedTensor(Tensor tensor, DeviceCopyCounters* counters)
-    : tensor_(std::move(tensor)),
-      counters_(counters),
-      bytes_(static_cast<int64_t>(tensor_.TotalBytes())) {
-  counters_->stored_bytes += bytes_;
-}
-
-PinnedTensor::PinnedTensor(PinnedTensor&& other) noexcept
-    : tensor_(std::move(other.tensor_)),
-      counters_(other.counters_),
-      bytes_(std::exchange(other.bytes_, 0)) {}
-
-PinnedTensor::~PinnedTensor() { counters_->stored_bytes -= bytes_; }
-
-namespace {
 
 absl::Status ToStatus(const TierError& error) {
   switch (error.kind) {
@@ -51,6 +29,8 @@ absl::Status StoredElsewhere() {
       "SnSwapIn received a handle whose tensor was swapped out on a device of "
       "another kind. Place SnSwapOut and SnSwapIn on the same device.");
 }
+
+namespace {
 
 class PoolMover : public TensorMover {
  public:
@@ -110,81 +90,11 @@ class PoolMover : public TensorMover {
   std::shared_ptr<UnifiedPool::Transit> transit_;
 };
 
-class DeviceMover : public TensorMover {
- public:
-  explicit DeviceMover(OpKernelContext* context)
-      : device_(static_cast<tensorflow::Device*>(context->device())),
-        context_(tsl::core::GetNewRef(context->op_device_context())) {
-    const auto& name = device_->parsed_name();
-    const std::string device = absl::StrCat(name.type, ":", name.id);
-    counters_ = &DeviceCopies(device);
-    cache_ = FindCache(device);
-  }
-
-  void Out(const Tensor& tensor, int64_t /*needed_at*/, OutDone done) override {
-    tensorflow::AllocatorAttributes pinned;
-    pinned.set_on_host(true);
-    pinned.set_gpu_compatible(true);
-    Tensor copy(device_->GetAllocator(pinned), tensor.dtype(), tensor.shape());
-    if (!copy.IsInitialized()) {
-      done(absl::ResourceExhaustedError(absl::StrCat(
-               "No pinned host memory for a buffer of ", tensor.TotalBytes(),
-               " bytes. Raise the budget, so that less is swapped out, or use "
-               "a smaller batch.")),
-           nullptr);
-      return;
-    }
-    // Written by the device; nobody else refers to it before `done`.
-    auto storage = std::make_shared<TensorStorage>(
-        PinnedTensor(std::move(copy), counters_));
-    Tensor* const destination = &std::get<PinnedTensor>(*storage).tensor();
-    context_->CopyDeviceTensorToCPU(
-        &tensor, "SnSwapOut", device_, destination,
-        [counters = counters_, storage = std::move(storage),
-         done = std::move(done)](const absl::Status& status) mutable {
-          if (status.ok()) {
-            counters->out_bytes += static_cast<int64_t>(
-                std::get<PinnedTensor>(*storage).tensor().TotalBytes());
-          }
-          done(status, std::move(storage));
-        });
-  }
-
-  void In(const TensorStorage& storage, int64_t /*needed_at*/, Tensor* tensor,
-          InDone done) override {
-    const auto* const stored = std::get_if<PinnedTensor>(&storage);
-    if (stored == nullptr) {
-      done(StoredElsewhere());
-      return;
-    }
-    context_->CopyCPUTensorToDevice(
-        &stored->tensor(), device_, tensor,
-        [counters = counters_,
-         bytes = static_cast<int64_t>(tensor->TotalBytes()),
-         done = std::move(done)](const absl::Status& status) {
-          if (status.ok()) counters->in_bytes += bytes;
-          done(status);
-        });
-  }
-
-  TensorCache* cache() override { return cache_; }
-
- private:
-  tensorflow::Device* const device_;
-  const tsl::core::RefCountPtr<tensorflow::DeviceContext> context_;
-  DeviceCopyCounters* counters_;
-  TensorCache* cache_;
-};
-
 }  // namespace
 
 std::unique_ptr<TensorMover> MakePoolMover(UnifiedPool* pool,
                                            std::string buffer) {
   return std::make_unique<PoolMover>(pool, std::move(buffer));
-}
-
-std::unique_ptr<TensorMover> MakeDeviceMover(OpKernelContext* context) {
-  return std::make_unique<DeviceMover>(context);
 }
 
 }  // namespace sn_tf

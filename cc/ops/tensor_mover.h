@@ -73,15 +73,27 @@ class TensorMover {
   virtual StallMeter* stalls() { return nullptr; }
 };
 
+// What movers answer: errors of tiers, and of handles from elsewhere.
+absl::Status ToStatus(const TierError& error);
+absl::Status StoredElsewhere();
+
 // For devices whose memory the processor can read and write. `buffer` is the
 // buffer's name.
 std::unique_ptr<TensorMover> MakePoolMover(UnifiedPool* pool,
                                            std::string buffer);
 
+// How much of what leaves an accelerator pinned memory is to hold, and where
+// the rest goes; nullptr: nowhere, pinned memory holds it all.
+struct PinnedMemory {
+  int64_t limit_bytes = 0;
+  UnifiedPool* beyond = nullptr;
+};
+
 // For accelerators: copies through the device's context to pinned memory, which
-// the device's host allocator gives whatever the tiers are.
+// the device's host allocator gives.
 std::unique_ptr<TensorMover> MakeDeviceMover(
-    tensorflow::OpKernelContext* context);
+    tensorflow::OpKernelContext* context, PinnedMemory pinned,
+    std::string buffer);
 
 }  // namespace sn_tf
 
