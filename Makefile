@@ -3,6 +3,7 @@
 #   make test   everything that continuous integration checks
 #   make demo   trains within a budget in which stock TensorFlow fails
 #   make build  .venv with sn_tf built into it, for development
+#   make fuzz   each fuzz target for FUZZ_SECONDS, ten minutes unless told
 # and the parts of `make test`: lint cc-test bazel wheel-test py-test. Needs
 # Python 3.11 or newer.
 SHELL := /bin/bash
@@ -12,6 +13,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 CC_TREE := build/cmake
+FUZZ_TREE := build/fuzz
+FUZZ_SECONDS ?= 600
 CXX_FILES = $(shell git ls-files '*.cc' '*.h')
 # What must hold on every device alike.
 CONFORMANCE := $(addprefix tests/python/test_,swap_ops.py training.py \
@@ -22,13 +25,14 @@ DEMO_PACKAGES := g++ python3-venv
 TEST_PACKAGES := $(DEMO_PACKAGES) bazel-bootstrap bazel-platforms \
   bazel-rules-java bazel-rules-proto binutils ccache clang-format cmake git \
   libgtest-dev ninja-build
+FUZZ_PACKAGES := clang cmake libclang-rt-dev ninja-build
 
 # Python's cmake and ninja before the system's, for a tree used by both.
 USE_VENV := export PATH="$(CURDIR)/$(BIN):$$PATH";
 
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 
-.PHONY: test demo build lint cc-test py-test bazel wheel-test clean
+.PHONY: test demo build lint cc-test py-test bazel wheel-test fuzz clean
 
 test: export CMAKE_ARGS := -DSN_TF_WERROR=ON
 test:
@@ -78,6 +82,13 @@ wheel-test: $(VENV)/packages
 py-test: build
 	$(BIN)/pytest -n 2
 	$(BIN)/pytest -n 2 --device SIM:0 $(CONFORMANCE)
+
+fuzz:
+	.ci/system_packages $(FUZZ_PACKAGES)
+	cmake -S . -B $(FUZZ_TREE) -G Ninja -DSN_TF_FUZZ=ON \
+	  -DCMAKE_CXX_COMPILER=clang++ >/dev/null
+	cmake --build $(FUZZ_TREE)
+	tests/fuzz/run $(FUZZ_TREE) $(FUZZ_SECONDS)
 
 clean:
 	rm -rf build dist *.egg-info sn_tf/_sn_tf.so sn_tf/_build_info.py

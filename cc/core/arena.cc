@@ -39,7 +39,7 @@ Arena::Arena(int64_t capacity_bytes, int64_t alignment_bytes)
 
 int64_t Arena::RoundUp(int64_t bytes) const {
   return std::max(alignment_bytes_,
-                  (bytes + alignment_bytes_ - 1) & -alignment_bytes_);
+                  (bytes + (alignment_bytes_ - 1)) & -alignment_bytes_);
 }
 
 int64_t Arena::Allocate(int64_t bytes) {
@@ -53,15 +53,16 @@ int64_t Arena::Allocate(int64_t bytes) {
 int64_t Arena::Allocate(int64_t bytes, int64_t alignment_bytes) {
   if (alignment_bytes <= alignment_bytes_) return Allocate(bytes);
   if (bytes < 0 || bytes > capacity_bytes_) return kNoOffset;
-  if (alignment_bytes > capacity_bytes_) return kNoOffset;
   const int64_t rounded = RoundUp(bytes);
   // The best fit may happen to be aligned; a chunk with room for any padding
   // is aligned somewhere.
   ChunkIndex chunk = free_.BestFit(pool_, rounded);
   if (chunk == kNoChunk) return kNoOffset;
   int64_t padding = -pool_[chunk].offset & (alignment_bytes - 1);
-  if (padding + rounded > pool_[chunk].bytes) {
-    chunk = free_.BestFit(pool_, rounded + alignment_bytes - alignment_bytes_);
+  if (padding > pool_[chunk].bytes - rounded) {
+    const int64_t most_padding = alignment_bytes - alignment_bytes_;
+    if (most_padding > capacity_bytes_ - rounded) return kNoOffset;
+    chunk = free_.BestFit(pool_, rounded + most_padding);
     if (chunk == kNoChunk) return kNoOffset;
     padding = -pool_[chunk].offset & (alignment_bytes - 1);
   }

@@ -11,6 +11,7 @@ class Analysis {
   Analysis(const MemoryGraph& graph, const Schedule& schedule)
       : graph_(graph), schedule_(schedule) {
     result_.of_buffer.resize(graph.buffers.size());
+    result_.resident_bytes = graph.resident_bytes;
     change_.assign(schedule.size() + 1, 0);
   }
 
@@ -116,7 +117,7 @@ class Analysis {
 
 int64_t Liveness::peak_bytes() const {
   return live_bytes.empty()
-             ? 0
+             ? resident_bytes
              : *std::max_element(live_bytes.begin(), live_bytes.end());
 }
 

@@ -29,6 +29,8 @@ struct Liveness {
   std::vector<std::vector<int32_t>> of_buffer;
   // Per position: bytes in use while that item runs, resident included.
   std::vector<int64_t> live_bytes;
+  // In use also where nothing runs.
+  int64_t resident_bytes = 0;
 
   int64_t peak_bytes() const;
   Position peak_position() const;  // The first of equals.

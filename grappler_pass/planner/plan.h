@@ -66,8 +66,8 @@ struct MemoryPlan {
   int64_t peak_bytes = 0;        // Of this schedule, resident included.
   int64_t route_peak_bytes = 0;  // Of the route with nothing moved.
   int64_t floor_bytes = 0;
-  // The smallest budget that this planner can meet; equals peak_bytes of the
-  // plan with that budget. 0 where it was not needed.
+  // The smallest budget that this planner is known to meet: a plan with that
+  // budget is feasible. 0 where it was not needed.
   int64_t min_budget_bytes = 0;
   OpId limiting_op = kNone;  // Runs at the peak.
   double added_seconds = 0;  // Recomputation and stalls, estimated.

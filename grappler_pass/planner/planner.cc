@@ -133,8 +133,9 @@ MemoryPlan MakePlan(const MemoryGraph& graph, const PlannerOptions& options) {
       schedule =
           Descend(graph, costs, options, plan.schedule, budget, smallest);
     }
-    plan.min_budget_bytes =
-        std::min(PeakOf(graph, smallest), PeakOf(graph, schedule));
+    // Where this budget is met, a peak below it need not be met as a budget.
+    plan.min_budget_bytes = std::min(PeakOf(graph, smallest),
+                                     std::max(budget, PeakOf(graph, schedule)));
     if (PeakOf(graph, schedule) <= budget) {
       schedule = RestoreWhereFits(graph, costs, budget, std::move(schedule));
       schedule = RestoreWhereFits(graph, costs, budget, std::move(schedule));

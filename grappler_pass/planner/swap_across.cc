@@ -18,6 +18,16 @@ Position NextRead(const Schedule& schedule, const Version& version,
   return kNone;
 }
 
+// `at`, where an op runs, or after it where its partner follows at once:
+// nothing can be swapped between the two.
+Position EndOfPair(const MemoryGraph& graph, const Schedule& schedule,
+                   Position at) {
+  const auto next = static_cast<size_t>(at) + 1;
+  if (next >= schedule.size()) return at;
+  const OpId partner = graph.ops[schedule[at].id].partner;
+  return schedule[next] == PlanItem{ItemKind::kRun, partner} ? at + 1 : at;
+}
+
 }  // namespace
 
 Schedule SwapAcross(const MemoryGraph& graph, const EvictOptions& options,
@@ -26,6 +36,7 @@ Schedule SwapAcross(const MemoryGraph& graph, const EvictOptions& options,
       static_cast<Position>(std::find(schedule.begin(), schedule.end(),
                                       PlanItem{ItemKind::kRun, op}) -
                             schedule.begin());
+  const Position end = EndOfPair(graph, schedule, at);
   const Liveness liveness = AnalyzeLiveness(graph, schedule);
   const std::vector<bool> stored = StoredBuffers(graph, schedule);
   ScheduleInserter inserter;
@@ -36,7 +47,7 @@ Schedule SwapAcross(const MemoryGraph& graph, const EvictOptions& options,
         buffer.bytes < options.min_buffer_bytes) {
       continue;
     }
-    const Position next = NextRead(schedule, version, at);
+    const Position next = NextRead(schedule, version, end);
     if (next == kNone) continue;
     if (!stored[b]) {
       inserter.SwapOutAfter(

@@ -56,6 +56,15 @@ TEST(LivenessTest, CountsWhatIsHeldAtEachOp) {
   EXPECT_EQ(liveness.peak_bytes(), 507);
 }
 
+TEST(LivenessTest, WhatIsResidentIsThePeakWhereNothingRuns) {
+  const MemoryGraph graph = SmallGraph().Build(50);
+  const MemoryPlan plan = MakePlan(graph, Budget(0));
+  EXPECT_EQ(plan.peak_bytes, 50);
+  EXPECT_EQ(plan.floor_bytes, 50);
+  EXPECT_EQ(VerifyPlan(graph, plan), "");
+  EXPECT_FALSE(MakePlan(graph, Budget(49)).feasible);
+}
+
 TEST(LivenessTest, ASwappedVersionIsHeldUntilItsWait) {
   SmallGraph small = ThreeLayers();
   const MemoryGraph graph = small.Build();
@@ -235,6 +244,23 @@ TEST(MakePlanTest, InfeasibleSaysByHowMuchAndWhere) {
   EXPECT_EQ(plan.unmet_bytes(), 350);
 }
 
+// The greedy choices for a budget of 429 lead to a peak of 340, those for a
+// budget of 340 do not.
+TEST(MakePlanTest, TheSmallestBudgetOfAFeasiblePlanIsMet) {
+  SmallGraph small;
+  small.Add("a", {}, {80, true, 1, 210});
+  small.Add("b", {"a"}, {90, true, 1, 0});
+  small.Add("c", {"a"}, {90, false, 1, 170});
+  small.Add("d", {"b", "c"}, {100, false, 1, 30});
+  const MemoryGraph graph = small.Build();
+  const MemoryPlan plan = MakePlan(graph, Budget(429, "none"));
+  ASSERT_TRUE(plan.feasible);
+  ASSERT_EQ(plan.peak_bytes, 340);
+  ASSERT_FALSE(MakePlan(graph, Budget(340, "none")).feasible);
+  EXPECT_EQ(plan.min_budget_bytes, 380);
+  EXPECT_TRUE(MakePlan(graph, Budget(380, "none")).feasible);
+}
+
 TEST(MakePlanTest, LivenessMovesNothing) {
   const MemoryGraph graph = ThreeLayers().Build();
   PlannerOptions options = Budget(300);
@@ -312,6 +338,27 @@ TEST(SwapAcrossTest, EmptiesWhatIsOnlyHeldMeanwhile) {
                             PlanItem{ItemKind::kRun, small.id("loss")}) -
                   schedule.begin();
   EXPECT_EQ(AnalyzeLiveness(graph, schedule).live_bytes[at], 200);
+}
+
+TEST(SwapAcrossTest, NothingIsSwappedBetweenPartners) {
+  SmallGraph small;
+  small.Add("in", {}, {100, false, 1, 0});
+  small.Add("first", {"in"}, {100, true, 1, 0});
+  small.Add("second", {"in"}, {100, true, 1, 0});
+  small.Add("end", {"first", "second", "in"}, {0, false, 1, 0});
+  small.op("first").partner = small.id("second");
+  small.op("second").partner = small.id("first");
+  const MemoryGraph graph = small.Build();
+  EvictOptions evict;
+  evict.min_buffer_bytes = 1;
+  MemoryPlan plan;
+  plan.schedule = SwapAcross(graph, evict, ScheduleOfRoute(BuildRoute(graph)),
+                             small.id("first"));
+  plan.peak_bytes = AnalyzeLiveness(graph, plan.schedule).peak_bytes();
+  EXPECT_EQ(VerifyPlan(graph, plan), "");
+  EXPECT_EQ(std::count(plan.schedule.begin(), plan.schedule.end(),
+                       PlanItem{ItemKind::kSwapIn, small.buffer_id("in")}),
+            1);
 }
 
 TEST(RestoreTest, TakesBackWhatFits) {
