@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "cc/ops/latest_transit.h"
 #include "cc/ops/tensor_mover.h"
 #include "cc/pool/pool.h"
 #include "tensorflow/core/framework/allocator.h"
@@ -48,6 +49,10 @@ class DeviceMover : public TensorMover {
     cache_ = FindCache(device);
   }
 
+  bool Reaches(const tensorflow::DeviceBase& device) const override {
+    return device.name() == device_->name();
+  }
+
   void Out(const Tensor& tensor, int64_t needed_at, OutDone done) override {
     // Written by the device; nobody else refers to it before `done`.
     auto copy = MakePinned(tensor.dtype(), tensor.shape());
@@ -59,7 +64,7 @@ class DeviceMover : public TensorMover {
     context_->CopyDeviceTensorToCPU(
         &tensor, "SnSwapOut", device_, destination,
         [counters = counters_, pinned = pinned_, buffer = buffer_, needed_at,
-         copy = std::move(copy),
+         transit = transit_.New(), copy = std::move(copy),
          done = std::move(done)](const absl::Status& status) mutable {
           if (!status.ok()) {
             done(status, nullptr);
@@ -70,8 +75,8 @@ class DeviceMover : public TensorMover {
               counters->stored_bytes <= pinned.limit_bytes) {
             done(status, std::move(copy));
           } else {
-            GoOn(pinned.beyond, std::move(buffer), needed_at, std::move(copy),
-                 std::move(done));
+            GoOn(pinned.beyond, std::move(buffer), needed_at,
+                 std::move(transit), std::move(copy), std::move(done));
           }
         });
   }
@@ -83,10 +88,6 @@ class DeviceMover : public TensorMover {
       return;
     }
     const auto* const stored = std::get_if<PooledBuffer>(&storage);
-    if (pinned_.beyond == nullptr) {
-      done(StoredElsewhere());
-      return;
-    }
     std::shared_ptr<TensorStorage> copy =
         MakePinned(tensor->dtype(), tensor->shape());
     if (copy == nullptr) {
@@ -95,7 +96,7 @@ class DeviceMover : public TensorMover {
     }
     void* const destination = std::get<PinnedTensor>(*copy).tensor().data();
     pinned_.beyond->Load(
-        *stored, destination, needed_at,
+        *stored, destination, needed_at, transit_.New(),
         // The tensor's owner keeps this mover until `done`.
         [this, copy = std::move(copy), tensor,
          done = std::move(done)](const TierError& error) mutable {
@@ -109,6 +110,9 @@ class DeviceMover : public TensorMover {
                        const absl::Status& status) { done(status); });
         });
   }
+
+  void Hurry() override { transit_.Hurry(); }
+  void Cancel() override { transit_.Cancel(); }
 
   TensorCache* cache() override { return cache_; }
 
@@ -129,10 +133,11 @@ class DeviceMover : public TensorMover {
   // memory stays taken: so a slow tier holds the device back, and does not fill
   // pinned memory. Where no tier takes it, it stays.
   static void GoOn(UnifiedPool* pool, std::string buffer, int64_t needed_at,
+                   std::shared_ptr<UnifiedPool::Transit> transit,
                    std::shared_ptr<TensorStorage> copy, OutDone done) {
     const void* const source = std::get<PinnedTensor>(*copy).tensor().data();
     const int64_t bytes = BytesOf(*copy);
-    pool->Store(std::move(buffer), source, bytes, needed_at,
+    pool->Store(std::move(buffer), source, bytes, needed_at, std::move(transit),
                 [copy = std::move(copy), done = std::move(done)](
                     PooledBuffer stored, const TierError& error) mutable {
                   if (error.ok()) {
@@ -171,6 +176,7 @@ class DeviceMover : public TensorMover {
   const std::string buffer_;
   DeviceCopyCounters* counters_;
   TensorCache* cache_;
+  LatestTransit transit_;  // Between pinned memory and the pool.
 };
 
 }  // namespace
