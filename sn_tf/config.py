@@ -89,6 +89,7 @@ def enable(
     batch_size: int | None = None,
     device: str | None = None,
     report_dir: str | None = None,
+    cache: str | None = None,
     **unknown: Any,
 ) -> None:
     """Trains whatever this thread calls within a budget, until `disable()`.
@@ -108,12 +109,20 @@ def enable(
             (2^20 bytes each) or `"60%"` (of the machine's memory, or of the
             cgroup's limit); or `"auto"`: all that is available now. Defaults
             to `$SN_TF_BUDGET`, else `"auto"`.
-        policy: `"auto"`, or `"liveness"`: fix the order of ops and move
-            nothing. Defaults to `$SN_TF_POLICY`, else `"auto"`.
-        tiers: Where buffers may be moved: `"auto"`, `"host"` or `"none"`
-            (recomputation only). Defaults to `$SN_TF_TIERS`, else `"auto"`.
-        swap_dir: Existing, writable folder for tiers of files; unused while
-            there is no such tier. Defaults to `$SN_TF_SWAP_DIR`, else None.
+        policy: `"auto"`: what adds the least time; `"liveness"`: fix the
+            order of ops and move nothing; `"swap"`: as `"auto"`, but recompute
+            nothing; or `"vdnn_all"`: all that is idle may leave, whatever the
+            budget (vDNN, arXiv 1602.08124). Defaults to `$SN_TF_POLICY`, else
+            `"auto"`.
+        tiers: Where buffers may be moved: a list of `"host"`, `"compressed"`
+            and `"file"` in the order in which they are filled, each with a
+            size or without, such as `"host:2GB,file:20GB"`; `"none"`
+            (recomputation only); or `"auto"`: files on the CPU, whose own
+            memory is the one to save, pinned host memory and then files on
+            accelerators. Defaults to `$SN_TF_TIERS`, else `"auto"`.
+        swap_dir: Existing, writable folder of the file tier, on a disk.
+            Defaults to `$SN_TF_SWAP_DIR`, else the system's folders for
+            temporary files.
         batch_size: Size for which to plan an unknown batch dimension, so that
             the first step is planned already. Defaults to
             `$SN_TF_BATCH_SIZE`, else None: the first step is measured and the
@@ -124,6 +133,10 @@ def enable(
         report_dir: Folder that gets one JSON and one markdown file per planned
             function, when plans change and at the end. Defaults to
             `$SN_TF_REPORT_DIR`, else None.
+        cache: The tensor cache (SuperNeurons, 3.3.2). `"on"`: what a plan may
+            move but need not stays until memory is needed, as in a first step,
+            before anything is measured; `"off"`: it moves at once. Defaults to
+            `$SN_TF_CACHE`, else `"on"`.
         **unknown: Refused.
 
     Raises:
@@ -145,6 +158,7 @@ def enable(
         batch_size=batch_size,
         device=device,
         report_dir=report_dir,
+        cache=cache,
         **unknown,
     )
     enabled = _enabled()

@@ -34,12 +34,12 @@ SN_TF_EXPORT int SnTfInstallAllocator();
 // high_water_bytes largest_free_bytes allocations fragmentation
 // swapped_out_bytes swapped_in_bytes host_tier_in_use_bytes evictions
 // cache_hits cache_misses stall_seconds; of the CPU tiers, as SnTfMakeTiers
-// returns them, of all pools; and of a simulated device memory_bytes, link (name
-// to_device_bytes to_device_seconds to_device_modelled_seconds to_host_bytes
-// to_host_seconds to_host_modelled_seconds stall_seconds elapsed_seconds
-// bandwidth_bytes_per_s (0: unlimited)).
-// resident_bytes is what was in use when the last observed step began
-// (in_use_bytes when none has). nullptr for an unknown device.
+// returns them, of all pools; and of a simulated device memory_bytes, link
+// (name to_device_bytes to_device_seconds to_device_modelled_seconds
+// to_host_bytes to_host_seconds to_host_modelled_seconds stall_seconds
+// elapsed_seconds bandwidth_bytes_per_s (0: unlimited)). resident_bytes is what
+// was in use when the last observed step began (in_use_bytes when none has).
+// nullptr for an unknown device.
 SN_TF_EXPORT char* SnTfStats(const char* device);
 
 // Forgets the peak and the high-water mark: both restart at what is in use.
