@@ -4,6 +4,7 @@
 #   make demo   trains within a budget in which stock TensorFlow fails
 #   make build  .venv with sn_tf built into it, for development
 #   make fuzz   each fuzz target for FUZZ_SECONDS, ten minutes unless told
+#   make stress the pool under stress, STRESS_SECONDS under each sanitizer
 # and the parts of `make test`: lint cc-test bazel wheel-test py-test. Needs
 # Python 3.11 or newer.
 SHELL := /bin/bash
@@ -30,9 +31,15 @@ FUZZ_PACKAGES := clang cmake libclang-rt-dev ninja-build
 # Python's cmake and ninja before the system's, for a tree used by both.
 USE_VENV := export PATH="$(CURDIR)/$(BIN):$$PATH";
 
+CC_CONFIGURE = $(USE_VENV) cmake -S . -B $(CC_TREE) -G Ninja \
+  -DSN_TF_TESTS=ON -DPython3_EXECUTABLE=$(CURDIR)/$(BIN)/python $(CMAKE_ARGS)
+
+STRESS_SECONDS ?= 60
+
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 
-.PHONY: test demo build lint cc-test py-test bazel wheel-test fuzz clean
+.PHONY: test demo build lint cc-test py-test bazel wheel-test fuzz stress \
+  clean
 
 test: export CMAKE_ARGS := -DSN_TF_WERROR=ON
 test:
@@ -67,11 +74,19 @@ lint: $(VENV)/packages
 	clang-format --dry-run -Werror $(CXX_FILES)
 
 cc-test: $(VENV)/packages
-	$(USE_VENV) cmake -S . -B $(CC_TREE) -G Ninja -DSN_TF_TESTS=ON \
-	  -DPython3_EXECUTABLE=$(CURDIR)/$(BIN)/python $(CMAKE_ARGS)
+	$(CC_CONFIGURE)
 	$(USE_VENV) cmake --build $(CC_TREE)
 	$(USE_VENV) ctest --test-dir $(CC_TREE) -j 2 \
 	  --output-on-failure
+
+stress: $(VENV)/packages
+	$(CC_CONFIGURE)
+	$(USE_VENV) cmake --build $(CC_TREE) \
+	  --target pool_stress_test_tsan pool_stress_test_asan
+	for sanitizer in tsan asan; do \
+	  SN_TF_STRESS_SECONDS=$(STRESS_SECONDS) TSAN_OPTIONS=halt_on_error=1 \
+	    $(CC_TREE)/tests/cc/pool_stress_test_$$sanitizer; \
+	done
 
 bazel: $(VENV)/packages
 	PYTHON_BIN_PATH=$(BIN)/python bazel/build.sh
