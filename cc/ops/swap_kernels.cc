@@ -52,6 +52,17 @@ absl::Status FindSwapped(const std::string& op, const Tensor& handle,
       kSwapOutOp, " returned, in the same process."));
 }
 
+// Where the op has to be whose tensor the handle gives back.
+absl::Status CheckDevice(OpKernelContext* context,
+                         const SwappedTensor& swapped) {
+  if (swapped.Reaches(*context->device())) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      context->op_kernel().type_string(), " on ", context->device()->name(),
+      " received a handle whose tensor was swapped out on another device. "
+      "Place it on the same device as its ",
+      kSwapOutOp, "."));
+}
+
 // How the kernels of one kind of device move tensors.
 struct OnCpu {
   explicit OnCpu(OpKernelConstruction* context) {
@@ -113,40 +124,7 @@ class SwapOutOp : public OpKernel {
   int64_t needed_at_ = 0;
 };
 
-class SwapWaitOp : public AsyncOpKernel {
- public:
-  using AsyncOpKernel::AsyncOpKernel;
-
-  bool IsExpensive() override { return false; }
-
-  void ComputeAsync(OpKernelContext* context, DoneCallback done) override {
-    std::shared_ptr<SwappedTensor> swapped;
-    OP_REQUIRES_OK_ASYNC(
-        context, FindSwapped(kSwapWaitOp, context->input(0), &swapped), done);
-    swapped->WaitUntilOut(std::move(done));
-  }
-};
-
-class PrefetchOp : public OpKernel {
- public:
-  explicit PrefetchOp(OpKernelConstruction* context) : OpKernel(context) {
-    OP_REQUIRES_OK(context, context->GetAttr(kNeededAtAttr, &needed_at_));
-  }
-
-  bool IsExpensive() override { return false; }
-
-  void Compute(OpKernelContext* context) override {
-    std::shared_ptr<SwappedTensor> swapped;
-    OP_REQUIRES_OK(context,
-                   FindSwapped(kPrefetchOp, context->input(0), &swapped));
-    swapped->Prefetch(context, needed_at_);
-  }
-
- private:
-  int64_t needed_at_ = 0;
-};
-
-// Takes back what a fetch waits for when its step is cancelled.
+// Takes back what an op waits for when its step is cancelled.
 class CancelsWithStep {
  public:
   CancelsWithStep(OpKernelContext* context,
@@ -170,6 +148,44 @@ class CancelsWithStep {
   bool registered_ = false;
 };
 
+class SwapWaitOp : public AsyncOpKernel {
+ public:
+  using AsyncOpKernel::AsyncOpKernel;
+
+  bool IsExpensive() override { return false; }
+
+  void ComputeAsync(OpKernelContext* context, DoneCallback done) override {
+    std::shared_ptr<SwappedTensor> swapped;
+    OP_REQUIRES_OK_ASYNC(
+        context, FindSwapped(kSwapWaitOp, context->input(0), &swapped), done);
+    const CancelsWithStep cancels(context, swapped);
+    swapped->WaitUntilOut([cancels, done = std::move(done)] {
+      cancels.End();
+      done();
+    });
+  }
+};
+
+class PrefetchOp : public OpKernel {
+ public:
+  explicit PrefetchOp(OpKernelConstruction* context) : OpKernel(context) {
+    OP_REQUIRES_OK(context, context->GetAttr(kNeededAtAttr, &needed_at_));
+  }
+
+  bool IsExpensive() override { return false; }
+
+  void Compute(OpKernelContext* context) override {
+    std::shared_ptr<SwappedTensor> swapped;
+    OP_REQUIRES_OK(context,
+                   FindSwapped(kPrefetchOp, context->input(0), &swapped));
+    OP_REQUIRES_OK(context, CheckDevice(context, *swapped));
+    swapped->Prefetch(context, needed_at_);
+  }
+
+ private:
+  int64_t needed_at_ = 0;
+};
+
 class SwapInOp : public AsyncOpKernel {
  public:
   explicit SwapInOp(OpKernelConstruction* context) : AsyncOpKernel(context) {
@@ -182,6 +198,7 @@ class SwapInOp : public AsyncOpKernel {
   void ComputeAsync(OpKernelContext* context, DoneCallback done) override {
     std::shared_ptr<SwappedTensor> swapped;
     OP_REQUIRES_OK_ASYNC(context, Find(context->input(0), &swapped), done);
+    OP_REQUIRES_OK_ASYNC(context, CheckDevice(context, *swapped), done);
     const CancelsWithStep cancels(context, swapped);
     swapped->Fetch(context, needed_at_,
                    [context, cancels, done = std::move(done)](

@@ -11,10 +11,6 @@ namespace {
 using tensorflow::OpKernelContext;
 using tensorflow::Tensor;
 
-void CallAll(const std::vector<std::function<void()>>& callbacks) {
-  for (const std::function<void()>& callback : callbacks) callback();
-}
-
 }  // namespace
 
 std::shared_ptr<SwappedTensor> SwappedTensor::Make(
@@ -37,20 +33,11 @@ SwappedTensor::~SwappedTensor() {
 }
 
 void SwappedTensor::MoveOut() {
-  Tensor source;
   {
     std::lock_guard<std::mutex> lock(mutex_);
     leaving_ = true;
-    source = *resident_;
   }
-  // `source` keeps the memory as it is: what others hold too, no op reuses.
-  mover_->Out(source, needed_at_,
-              [self = shared_from_this(), source](
-                  const absl::Status& status,
-                  std::shared_ptr<TensorStorage> storage) mutable {
-                source = Tensor();
-                self->OnOut(status, std::move(storage));
-              });
+  CopyOut();
 }
 
 void SwappedTensor::MayLeave() {
@@ -61,8 +48,28 @@ void SwappedTensor::MayLeave() {
   {
     std::lock_guard<std::mutex> lock(mutex_);
     cached_ = true;
+    in_cache_ = true;
   }
   mover_->cache()->Insert(shared_from_this());
+}
+
+void SwappedTensor::CopyOut() {
+  // Keeps the memory as it is: what others hold too, no op reuses. Gone before
+  // anyone who wants the memory hears that the copy has ended.
+  auto source = std::make_shared<Tensor>();
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    *source = *resident_;
+  }
+  const Tensor& tensor = *source;
+  mover_->Out(tensor, needed_at_,
+              [self = shared_from_this(), source = std::move(source)](
+                  const absl::Status& status,
+                  std::shared_ptr<TensorStorage> storage) mutable {
+                source.reset();
+                self->OnOut(status, std::move(storage));
+              });
+  CancelIfAbandoned();
 }
 
 void SwappedTensor::OnOut(const absl::Status& status,
@@ -83,17 +90,16 @@ void SwappedTensor::OnOut(const absl::Status& status,
       mover_->cache() != nullptr) {
     mover_->cache()->Refused(this, std::string(status.message()));
   }
-  CallAll(callbacks);
+  for (const Callback& callback : callbacks) callback(status);
 }
 
-std::function<void()> SwappedTensor::Stalling(
-    std::function<void()> done) const {
+SwappedTensor::Callback SwappedTensor::Stalling(Callback callback) const {
   StallMeter* const stalls = mover_->stalls();
-  if (stalls == nullptr) return done;
+  if (stalls == nullptr) return callback;
   stalls->Begin();
-  return [stalls, done = std::move(done)] {
+  return [stalls, callback = std::move(callback)](const absl::Status& status) {
     stalls->End();
-    done();
+    callback(status);
   };
 }
 
@@ -101,7 +107,8 @@ void SwappedTensor::WaitUntilOut(std::function<void()> done) {
   {
     std::lock_guard<std::mutex> lock(mutex_);
     if (leaving_) {
-      when_out_.push_back(Stalling(std::move(done)));
+      when_out_.push_back(
+          Stalling([done = std::move(done)](const absl::Status&) { done(); }));
       done = nullptr;
     }
   }
@@ -112,28 +119,34 @@ void SwappedTensor::WaitUntilOut(std::function<void()> done) {
   }
 }
 
-void SwappedTensor::BringBack(const Allocate& allocate, int64_t needed_at) {
+bool SwappedTensor::Claim() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (resident_.has_value() || returning_) return false;
+  if (abandoned_) {
+    failed_ = absl::CancelledError(
+        "A swapped tensor was not brought back: its step was cancelled.");
+    return false;
+  }
+  returning_ = true;
+  was_away_ = true;
+  return true;
+}
+
+void SwappedTensor::CopyIn(Tensor tensor, int64_t needed_at) {
   std::shared_ptr<TensorStorage> storage;
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    if (resident_.has_value() || returning_) return;
-    returning_ = true;
-    was_away_ = true;
-    failed_ = absl::OkStatus();
     storage = storage_;
   }
-  auto tensor = std::make_shared<Tensor>();
-  const absl::Status allocated = allocate(tensor.get());
-  if (!allocated.ok()) {
-    OnBack(allocated, Tensor());
-    return;
-  }
-  Tensor* const destination = tensor.get();
-  mover_->In(*storage, needed_at, destination,
-             [self = shared_from_this(), storage,
-              tensor = std::move(tensor)](const absl::Status& status) {
-               self->OnBack(status, std::move(*tensor));
+  const TensorStorage& from = *storage;
+  auto shared = std::make_shared<Tensor>(std::move(tensor));
+  Tensor* const to = shared.get();
+  mover_->In(from, needed_at, to,
+             [self = shared_from_this(), storage = std::move(storage),
+              shared = std::move(shared)](const absl::Status& status) {
+               self->OnBack(status, std::move(*shared));
              });
+  CancelIfAbandoned();
 }
 
 void SwappedTensor::OnBack(const absl::Status& status, Tensor tensor) {
@@ -145,20 +158,27 @@ void SwappedTensor::OnBack(const absl::Status& status, Tensor tensor) {
     if (status.ok()) resident_ = std::move(tensor);
     callbacks.swap(when_back_);
   }
-  CallAll(callbacks);
+  tensor = Tensor();  // Of a copy that failed.
+  for (const Callback& callback : callbacks) callback(status);
 }
 
 void SwappedTensor::Prefetch(OpKernelContext* context, int64_t needed_at) {
-  // Early is good, but not at the price of anyone's memory.
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (resident_.has_value() || returning_) return;
+  }
+  // Early is good, but not at the price of anyone's memory. Allocated before it
+  // is claimed: no fetch fails for want of what this does not wait for.
   tensorflow::AllocationAttributes if_there_is_any;
   if_there_is_any.retry_on_failure = false;
-  BringBack(
-      [&](Tensor* tensor) {
-        return context->allocate_temp(dtype_, shape_, tensor,
-                                      tensorflow::AllocatorAttributes(),
-                                      if_there_is_any);
-      },
-      needed_at);
+  Tensor tensor;
+  if (!context
+           ->allocate_temp(dtype_, shape_, &tensor,
+                           tensorflow::AllocatorAttributes(), if_there_is_any)
+           .ok()) {
+    return;
+  }
+  if (Claim()) CopyIn(std::move(tensor), needed_at);
 }
 
 void SwappedTensor::Fetch(OpKernelContext* context, int64_t needed_at,
@@ -167,39 +187,54 @@ void SwappedTensor::Fetch(OpKernelContext* context, int64_t needed_at,
     std::lock_guard<std::mutex> lock(mutex_);
     ++fetches_;
   }
-  BringBack(
-      [&](Tensor* tensor) {
-        return context->allocate_temp(dtype_, shape_, tensor);
-      },
-      needed_at);
+  if (Claim()) {
+    Tensor tensor;
+    const absl::Status allocated =
+        context->allocate_temp(dtype_, shape_, &tensor);
+    if (allocated.ok()) {
+      CopyIn(std::move(tensor), needed_at);
+    } else {
+      OnBack(allocated, Tensor());
+    }
+  }
+  absl::Status failed;
   {
     std::lock_guard<std::mutex> lock(mutex_);
+    failed = failed_;
     if (returning_) {
-      when_back_.push_back(
-          Stalling([self = shared_from_this(), done] { self->PassOn(done); }));
+      when_back_.push_back(Stalling(
+          [self = shared_from_this(), done](const absl::Status& status) {
+            self->PassOn(status, done);
+          }));
       done = nullptr;
     }
   }
   if (done == nullptr) {
     mover_->Hurry();
   } else {
-    PassOn(done);
+    PassOn(failed, done);
   }
 }
 
-void SwappedTensor::PassOn(const FetchDone& done) {
+void SwappedTensor::PassOn(const absl::Status& status, const FetchDone& done) {
   Tensor tensor;
-  absl::Status failed;
+  absl::Status failed = status;
   bool hit;
   bool cached;
+  bool back_in_cache;
   {
     std::lock_guard<std::mutex> lock(mutex_);
     --fetches_;
-    // Of an earlier attempt, maybe, after which it came back all the same.
-    if (!resident_.has_value()) failed = failed_;
+    if (resident_.has_value()) {
+      // Maybe after an attempt that failed.
+      failed = absl::OkStatus();
+      tensor = *resident_;
+    }
     hit = !std::exchange(was_away_, false);
     cached = cached_;
-    if (resident_.has_value()) tensor = *resident_;
+    // What is leaving is gone in a moment.
+    back_in_cache = cached_ && !in_cache_ && !leaving_ && failed.ok();
+    if (back_in_cache) in_cache_ = true;
     // What a plan has moved out leaves again by being let go of: a tier has it.
     // What may stay is kept for whoever fetches it next.
     if (storage_ != nullptr && !cached && fetches_ == 0) resident_.reset();
@@ -211,7 +246,11 @@ void SwappedTensor::PassOn(const FetchDone& done) {
     } else {
       cache->CountMiss();
     }
-    if (cached) cache->Insert(shared_from_this());
+    if (back_in_cache) {
+      cache->Insert(shared_from_this());
+    } else if (cached) {
+      cache->Touch(this);
+    }
   }
   done(failed, std::move(tensor));
 }
@@ -225,12 +264,22 @@ void SwappedTensor::Abandon() {
   mover_->Cancel();
 }
 
+void SwappedTensor::CancelIfAbandoned() {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (!abandoned_) return;
+  }
+  mover_->Cancel();
+}
+
 bool SwappedTensor::IsLocked() const {
   std::lock_guard<std::mutex> lock(mutex_);
   if (leaving_ || fetches_ > 0 || !resident_.has_value()) return true;
   // Asking for the whole that a slice is of is no change, but not const.
   tensorflow::TensorBuffer* const buffer =
       tensorflow::DMAHelper::buffer(const_cast<Tensor*>(&*resident_));
+  // One without elements has no memory.
+  if (buffer == nullptr) return true;
   return !buffer->RefCountIsOne() || !buffer->root_buffer()->RefCountIsOne();
 }
 
@@ -238,15 +287,18 @@ Evictable::Eviction SwappedTensor::Evict() {
   {
     std::optional<Tensor> gone;
     std::lock_guard<std::mutex> lock(mutex_);
+    in_cache_ = false;
     if (!resident_.has_value() || leaving_ || fetches_ > 0) {
       return Eviction::kFailed;
     }
-    if (storage_ != nullptr) {
+    if (storage_ != nullptr || abandoned_) {
       std::swap(gone, resident_);
       return Eviction::kFreed;
     }
+    // Set here, so that nobody else moves it out meanwhile.
+    leaving_ = true;
   }
-  MoveOut();
+  CopyOut();
   std::lock_guard<std::mutex> lock(mutex_);
   const bool left = leaving_ || !resident_.has_value();
   return left ? Eviction::kLeaving : Eviction::kFailed;

@@ -42,6 +42,11 @@ class SwappedTensor : public Evictable,
   tensorflow::DataType dtype() const { return dtype_; }
   const tensorflow::TensorShape& shape() const { return shape_; }
 
+  // Whether ops of `device` may fetch it.
+  bool Reaches(const tensorflow::DeviceBase& device) const {
+    return mover_->Reaches(device);
+  }
+
   // It leaves now.
   void MoveOut();
   // It leaves when memory is needed. Where nobody tells when that is, it leaves
@@ -62,7 +67,8 @@ class SwappedTensor : public Evictable,
   void Fetch(tensorflow::OpKernelContext* context, int64_t needed_at,
              FetchDone done);
 
-  // Nobody will fetch it any more, and what is under way is in vain.
+  // Nobody needs it any more: what is under way is in vain, and it does not
+  // come back.
   void Abandon();
 
   // Evictable.
@@ -71,21 +77,29 @@ class SwappedTensor : public Evictable,
   Eviction Evict() override;
 
  private:
-  using Callbacks = std::vector<std::function<void()>>;
+  // Receives how a copy ended.
+  using Callback = std::function<void(const absl::Status& status)>;
+  using Callbacks = std::vector<Callback>;
 
   SwappedTensor(tensorflow::Tensor tensor, std::unique_ptr<TensorMover> mover,
                 int64_t needed_at);
 
-  // Begins to bring it back, if it is away, into what `allocate` makes.
-  using Allocate = std::function<absl::Status(tensorflow::Tensor* tensor)>;
-  void BringBack(const Allocate& allocate, int64_t needed_at);
+  // Begins a copy out, for which `leaving_` has been set.
+  void CopyOut();
+  // True where it is away and nobody brings it back: the caller does, and
+  // `returning_` has been set.
+  bool Claim();
+  // Begins a copy in, to `tensor`.
+  void CopyIn(tensorflow::Tensor tensor, int64_t needed_at);
+  // Whoever abandoned it may have come before the copy that just began.
+  void CancelIfAbandoned();
   void OnOut(const absl::Status& status,
              std::shared_ptr<TensorStorage> storage);
   void OnBack(const absl::Status& status, tensorflow::Tensor tensor);
-  // `done`, for whose call the device stands still from now on.
-  std::function<void()> Stalling(std::function<void()> done) const;
-  // Ends one fetch, of a tensor that is back or could not be brought back.
-  void PassOn(const FetchDone& done);
+  // `callback`, for whose call the device stands still from now on.
+  Callback Stalling(Callback callback) const;
+  // Ends one fetch, of a tensor that is back, or that `status` kept away.
+  void PassOn(const absl::Status& status, const FetchDone& done);
 
   const tensorflow::DataType dtype_;
   const tensorflow::TensorShape shape_;
@@ -97,12 +111,13 @@ class SwappedTensor : public Evictable,
   std::optional<tensorflow::Tensor> resident_;  // None while it is away.
   std::shared_ptr<TensorStorage> storage_;      // nullptr: on no tier.
   bool cached_ = false;     // May leave when memory is needed.
+  bool in_cache_ = false;   // The cache may ask it to.
   bool leaving_ = false;    // A copy out is under way.
   bool returning_ = false;  // A copy in is under way.
   bool was_away_ = false;   // Since the last fetch, a copy in has begun.
   int fetches_ = 0;         // Begun, not ended: it may not leave.
   bool abandoned_ = false;
-  absl::Status failed_;  // Of the latest copy in.
+  absl::Status failed_;  // Why the latest attempt to bring it back failed.
   Callbacks when_out_;
   Callbacks when_back_;
 };

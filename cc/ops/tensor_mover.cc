@@ -46,38 +46,31 @@ absl::Status ToStatus(const TierError& error) {
   return absl::InternalError(error.message);
 }
 
-absl::Status StoredElsewhere() {
-  return absl::InvalidArgumentError(
-      "SnSwapIn received a handle whose tensor was swapped out on a device of "
-      "another kind. Place SnSwapOut and SnSwapIn on the same device.");
-}
-
 class PoolMover : public TensorMover {
  public:
   PoolMover(UnifiedPool* pool, std::string buffer)
       : pool_(pool), buffer_(std::move(buffer)) {}
 
+  bool Reaches(const tensorflow::DeviceBase& device) const override {
+    return device.attributes().device_type() == tensorflow::DEVICE_CPU;
+  }
+
   void Out(const Tensor& tensor, int64_t needed_at, OutDone done) override {
-    Begins(pool_->Store(
+    pool_->Store(
         buffer_, tensor.data(), static_cast<int64_t>(tensor.TotalBytes()),
-        needed_at,
+        needed_at, NewTransit(),
         [done = std::move(done)](PooledBuffer stored, const TierError& error) {
           done(ToStatus(error),
                std::make_shared<TensorStorage>(std::move(stored)));
-        }));
+        });
   }
 
   void In(const TensorStorage& storage, int64_t needed_at, Tensor* tensor,
           InDone done) override {
-    const auto* const stored = std::get_if<PooledBuffer>(&storage);
-    if (stored == nullptr) {
-      done(StoredElsewhere());
-      return;
-    }
-    Begins(pool_->Load(*stored, tensor->data(), needed_at,
-                       [done = std::move(done)](const TierError& error) {
-                         done(ToStatus(error));
-                       }));
+    pool_->Load(std::get<PooledBuffer>(storage), tensor->data(), needed_at,
+                NewTransit(), [done = std::move(done)](const TierError& error) {
+                  done(ToStatus(error));
+                });
   }
 
   void Hurry() override {
@@ -94,9 +87,11 @@ class PoolMover : public TensorMover {
   StallMeter* stalls() override { return &CpuTraffic().stalls; }
 
  private:
-  void Begins(std::shared_ptr<UnifiedPool::Transit> transit) {
+  // One at a time: a buffer comes back after it has left.
+  std::shared_ptr<UnifiedPool::Transit> NewTransit() {
     std::lock_guard<std::mutex> lock(mutex_);
-    transit_ = std::move(transit);
+    transit_ = std::make_shared<UnifiedPool::Transit>();
+    return transit_;
   }
 
   std::shared_ptr<UnifiedPool::Transit> Latest() {
@@ -119,6 +114,10 @@ class DeviceMover : public TensorMover {
     const std::string device = absl::StrCat(name.type, ":", name.id);
     counters_ = &DeviceCopies(device);
     cache_ = FindCache(device);
+  }
+
+  bool Reaches(const tensorflow::DeviceBase& device) const override {
+    return device.name() == device_->name();
   }
 
   void Out(const Tensor& tensor, int64_t /*needed_at*/, OutDone done) override {
@@ -152,13 +151,8 @@ class DeviceMover : public TensorMover {
 
   void In(const TensorStorage& storage, int64_t /*needed_at*/, Tensor* tensor,
           InDone done) override {
-    const auto* const stored = std::get_if<PinnedTensor>(&storage);
-    if (stored == nullptr) {
-      done(StoredElsewhere());
-      return;
-    }
     context_->CopyCPUTensorToDevice(
-        &stored->tensor(), device_, tensor,
+        &std::get<PinnedTensor>(storage).tensor(), device_, tensor,
         [counters = counters_,
          bytes = static_cast<int64_t>(tensor->TotalBytes()),
          done = std::move(done)](const absl::Status& status) {

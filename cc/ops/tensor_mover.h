@@ -17,6 +17,7 @@
 #include "cc/pool/stall_meter.h"
 #include "cc/pool/tensor_cache.h"
 #include "cc/pool/unified_pool.h"
+#include "tensorflow/core/framework/device_base.h"
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/framework/tensor.h"
 
@@ -54,12 +55,15 @@ class TensorMover {
 
   virtual ~TensorMover() = default;
 
-  // Copies `tensor`, which must not change until `done`. `needed_at`: see
-  // Transfer.
+  // Whether tensors that `device` allocates are in reach.
+  virtual bool Reaches(const tensorflow::DeviceBase& device) const = 0;
+
+  // Copies `tensor`, which the caller keeps as it is until `done`. `needed_at`:
+  // see Transfer.
   virtual void Out(const tensorflow::Tensor& tensor, int64_t needed_at,
                    OutDone done) = 0;
-  // Copies `storage` to `tensor`, of the same type and shape. The caller keeps
-  // both until `done`.
+  // Copies `storage`, which came from Out, to `tensor`, of the same type and
+  // shape. The caller keeps both until `done`.
   virtual void In(const TensorStorage& storage, int64_t needed_at,
                   tensorflow::Tensor* tensor, InDone done) = 0;
 

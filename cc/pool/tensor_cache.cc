@@ -14,6 +14,7 @@ constexpr std::chrono::seconds kLongestWait{60};
 
 void TensorCache::Insert(const std::shared_ptr<Evictable>& buffer) {
   std::lock_guard<std::mutex> lock(mutex_);
+  refused_.erase(buffer.get());
   if (buffers_.emplace(buffer.get(), buffer).second) {
     stats_.cached_bytes += buffer->bytes();
   }

@@ -66,7 +66,8 @@ class TensorCache {
   void CountHit();
   void CountMiss();
 
-  // A buffer could not be moved out, and stays until it is erased.
+  // A buffer could not be moved out, and stays until it is erased, or inserted
+  // again for another attempt.
   void Refused(const Evictable* buffer, std::string reason);
 
   // What cannot make room, and why.

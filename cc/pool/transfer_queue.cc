@@ -50,7 +50,7 @@ TransferQueue::Find(Ticket ticket) {
 void TransferQueue::Hurry(Ticket ticket, int64_t needed_at) {
   std::lock_guard<std::mutex> lock(mutex_);
   const auto found = Find(ticket);
-  if (found == pending_.end()) return;
+  if (found == pending_.end() || found->second.cancelled) return;
   auto node = pending_.extract(found);
   node.key() = {needed_at, ticket};
   needed_at_[ticket] = needed_at;

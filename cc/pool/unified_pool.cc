@@ -65,24 +65,20 @@ void UnifiedPool::Note(Member* member, const TierError& error) {
   }
 }
 
-std::shared_ptr<UnifiedPool::Transit> UnifiedPool::Store(std::string name,
-                                                         const void* source,
-                                                         int64_t bytes,
-                                                         int64_t needed_at,
-                                                         StoreDone done) {
+void UnifiedPool::Store(std::string name, const void* source, int64_t bytes,
+                        int64_t needed_at, std::shared_ptr<Transit> transit,
+                        StoreDone done) {
   auto storing = std::make_shared<Storing>();
   storing->name = std::move(name);
   storing->source = source;
   storing->bytes = bytes;
   storing->needed_at = needed_at;
   storing->done = std::move(done);
-  storing->transit = std::make_shared<Transit>();
+  storing->transit = std::move(transit);
   storing->last_error = {TierError::Kind::kFull, "No tier was left to store " +
                                                      storing->name + " (" +
                                                      FormatBytes(bytes) + ")."};
-  std::shared_ptr<Transit> transit = storing->transit;
   StoreFrom(0, std::move(storing));
-  return transit;
 }
 
 void UnifiedPool::StoreFrom(size_t tier, std::shared_ptr<Storing> storing) {
@@ -139,17 +135,16 @@ void UnifiedPool::EndStore(size_t tier, const std::shared_ptr<Storing>& storing,
   storing->done(std::move(buffer), error);
 }
 
-std::shared_ptr<UnifiedPool::Transit> UnifiedPool::Load(
-    const PooledBuffer& buffer, void* destination, int64_t needed_at,
-    LoadDone done) {
+void UnifiedPool::Load(const PooledBuffer& buffer, void* destination,
+                       int64_t needed_at, std::shared_ptr<Transit> transit,
+                       LoadDone done) {
   auto loading = std::make_shared<Loading>();
   loading->buffer = &buffer;
   loading->destination = destination;
   loading->needed_at = needed_at;
   loading->done = std::move(done);
-  loading->transit = std::make_shared<Transit>();
+  loading->transit = std::move(transit);
   LoadOnce(loading);
-  return loading->transit;
 }
 
 void UnifiedPool::LoadOnce(const std::shared_ptr<Loading>& loading) {
@@ -216,6 +211,7 @@ void UnifiedPool::Transit::Push(TransferQueue* queue, Transfer transfer) {
   // The transfer may end, and go on elsewhere, before Push returns: that waits
   // for this lock.
   std::lock_guard<std::mutex> lock(mutex_);
+  if (hurried_) transfer.needed_at = kAtOnce;
   queue_ = queue;
   ticket_ = queue_->Push(std::move(transfer));
   if (cancelled_) queue_->Cancel(ticket_);
@@ -223,6 +219,7 @@ void UnifiedPool::Transit::Push(TransferQueue* queue, Transfer transfer) {
 
 void UnifiedPool::Transit::Hurry() {
   std::lock_guard<std::mutex> lock(mutex_);
+  hurried_ = true;
   if (queue_ != nullptr) queue_->Hurry(ticket_, kAtOnce);
 }
 

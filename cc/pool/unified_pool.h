@@ -67,18 +67,18 @@ class UnifiedPool {
   using StoreDone = std::function<void(PooledBuffer, const TierError&)>;
   using LoadDone = std::function<void(const TierError&)>;
 
-  // A transfer that has begun. Copies refer to the same one.
+  // By which a transfer is hurried and cancelled; a new one for each.
   class Transit;
 
   // Copies `bytes` from `source`, which must not change until `done`.
   // `needed_at`: see Transfer. `name` is the buffer's, for messages.
-  std::shared_ptr<Transit> Store(std::string name, const void* source,
-                                 int64_t bytes, int64_t needed_at,
-                                 StoreDone done);
+  void Store(std::string name, const void* source, int64_t bytes,
+             int64_t needed_at, std::shared_ptr<Transit> transit,
+             StoreDone done);
 
   // Copies `buffer` to `destination`. Both must last until `done`.
-  std::shared_ptr<Transit> Load(const PooledBuffer& buffer, void* destination,
-                                int64_t needed_at, LoadDone done);
+  void Load(const PooledBuffer& buffer, void* destination, int64_t needed_at,
+            std::shared_ptr<Transit> transit, LoadDone done);
 
   std::vector<PoolTierStats> stats() const;
 
@@ -111,6 +111,8 @@ class UnifiedPool {
   std::vector<std::unique_ptr<Member>> members_;
 };
 
+// What is asked of it before its transfer begins, or while that goes from one
+// tier to the next, holds too.
 class UnifiedPool::Transit {
  public:
   // The transfer is needed at once now.
@@ -127,6 +129,7 @@ class UnifiedPool::Transit {
   std::mutex mutex_;
   TransferQueue* queue_ = nullptr;
   TransferQueue::Ticket ticket_ = 0;
+  bool hurried_ = false;
   bool cancelled_ = false;
 };
 

@@ -16,6 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/synchronization/notification.h"
 #include "tensorflow/core/framework/allocator.h"
+#include "tensorflow/core/framework/cancellation.h"
 #include "tensorflow/core/framework/device.h"
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/public/version.h"
@@ -117,8 +118,10 @@ class FakeDevice : public tensorflow::Device {
 // this object, and with them the device's memory.
 class KernelRun {
  public:
+  // Of a step that `cancellation` can cancel, if there is one.
   KernelRun(FakeDevice* device, const tensorflow::NodeDef& node,
-            std::vector<tensorflow::Tensor> inputs)
+            std::vector<tensorflow::Tensor> inputs,
+            tensorflow::CancellationManager* cancellation = nullptr)
       : inputs_(std::move(inputs)) {
     kernel_ = tensorflow::CreateOpKernel(
         tensorflow::DeviceType(device->device_type()), device,
@@ -132,6 +135,7 @@ class KernelRun {
     }
     params_.step_id = kStepId;
     params_.device = device;
+    params_.cancellation_manager = cancellation;
     params_.op_kernel = kernel_.get();
     params_.op_device_context = device->context.get();
     params_.inputs = values_;
@@ -146,6 +150,12 @@ class KernelRun {
 
   // A reference of the caller's own to the first output.
   tensorflow::Tensor output() { return *context_->mutable_output(0); }
+
+  bool output_is_the_only_reference() {
+    return context_->mutable_output(0)->RefCountIsOne();
+  }
+
+  tensorflow::OpKernelContext* context() { return context_.get(); }
 
  private:
   void Compute(FakeDevice* device) {

@@ -16,6 +16,7 @@ TEST(OptionsTest, DefaultsRoundTripThroughTheTable) {
   ASSERT_EQ(ParseOptions(values, &options), "");
   EXPECT_EQ(options.budget_bytes, 0);
   EXPECT_EQ(options.policy, "auto");
+  EXPECT_EQ(options.cache, "on");
   EXPECT_EQ(options.min_buffer_bytes, PlannerOptions().min_buffer_bytes);
 }
 
@@ -38,7 +39,21 @@ TEST(OptionsTest, BadValuesAreNamed) {
             "Expected an integer of at least 0.");
   EXPECT_EQ(ParseOptions({{"policy", "magic"}}, &options),
             "Invalid value for option `policy`. Received: \"magic\". "
-            "Expected one of \"auto\" \"liveness\".");
+            "Expected one of \"auto\" \"liveness\" \"swap\" "
+            "\"vdnn_all\".");
+  EXPECT_EQ(ParseOptions({{"cache", "maybe"}}, &options),
+            "Invalid value for option `cache`. Received: \"maybe\". "
+            "Expected one of \"on\" \"off\".");
+}
+
+TEST(OptionsTest, TiersAreReadAsALineOfThem) {
+  PlannerOptions options;
+  ASSERT_EQ(ParseOptions({{"tiers", "host:2GB,file"}}, &options), "");
+  EXPECT_EQ(TiersOf(options), "host:2GB,file");
+  ASSERT_EQ(ParseOptions({{"tiers", "auto"}}, &options), "");
+  EXPECT_EQ(TiersOf(options), "host");
+  const std::string error = ParseOptions({{"tiers", "host:2XB"}}, &options);
+  EXPECT_NE(error.find("'2XB' is no size"), std::string::npos) << error;
 }
 
 TEST(OptionsTest, UnknownOptionsAreNamed) {

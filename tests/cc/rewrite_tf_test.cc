@@ -109,6 +109,27 @@ PlannerOptions Options(int64_t budget, const char* tiers) {
   return options;
 }
 
+OpId OpNamed(const MemoryGraph& graph, const std::string& name) {
+  return static_cast<OpId>(
+      std::find_if(graph.ops.begin(), graph.ops.end(),
+                   [&name](const Op& op) { return op.name == name; }) -
+      graph.ops.begin());
+}
+
+// A plan of these items; of those that are not ops, the name is that of the op
+// that writes the buffer.
+MemoryPlan PlanOf(
+    const MemoryGraph& graph,
+    const std::vector<std::pair<ItemKind, std::string>>& schedule) {
+  MemoryPlan plan;
+  for (const auto& [kind, name] : schedule) {
+    const OpId op = OpNamed(graph, name);
+    const bool of_op = kind == ItemKind::kRun || kind == ItemKind::kRecompute;
+    plan.schedule.push_back({kind, of_op ? op : graph.ops[op].writes.at(0)});
+  }
+  return plan;
+}
+
 std::string ToText(const GraphDef& graph) {
   std::string text;
   for (const NodeDef& node : graph.node()) {
@@ -162,6 +183,84 @@ TEST_F(RewriteTest, AnAliasOfASwappedBufferIsClonedForItsReader) {
   ExpectGolden("rewrite_swap.txt", ToText(graph));
 }
 
+// `a` leaves behind `b` and comes back behind `back_after`.
+MemoryPlan SwapOfA(const MemoryGraph& graph, const std::string& back_after) {
+  std::vector<std::pair<ItemKind, std::string>> schedule;
+  for (const char* const op :
+       {"x", "flat", "a", "b", "c", "d", "d_flat", "a_flat", "end", "out"}) {
+    schedule.emplace_back(ItemKind::kRun, op);
+    if (op == std::string("a")) schedule.emplace_back(ItemKind::kSwapOut, "a");
+    if (op == std::string("b")) schedule.emplace_back(ItemKind::kSwapWait, "a");
+    if (op == back_after) schedule.emplace_back(ItemKind::kSwapIn, "a");
+  }
+  return PlanOf(graph, schedule);
+}
+
+const NodeDef* FindOp(const GraphDef& graph, const std::string& op) {
+  for (const NodeDef& node : graph.node()) {
+    if (node.op() == op) return &node;
+  }
+  return nullptr;
+}
+
+class SwapRewriteTest : public testing::Test {
+ protected:
+  GraphDef Rewrite(const std::string& back_after, const Swapping& swapping) {
+    const GrapplerItem item = SmallItem(64);
+    const auto planned = PlanGraph(item, Options(0, "host"), {});
+    EXPECT_TRUE(planned.ok()) << planned.status();
+    return RewriteGraph(item.graph, planned->imported,
+                        SwapOfA(planned->imported.memory, back_after),
+                        planned->inputs, {1, 0, 2}, swapping);
+  }
+};
+
+TEST_F(SwapRewriteTest, ACopyThatBeginsEarlierThanItIsReadIsPrefetched) {
+  const GraphDef graph = Rewrite("c", {});
+  const NodeDef* const prefetch = FindOp(graph, kPrefetchOp);
+  ASSERT_NE(prefetch, nullptr);
+  EXPECT_EQ(prefetch->input(1), "^c");
+  const NodeDef* const swap_in = FindOp(graph, kSwapInOp);
+  ASSERT_NE(swap_in, nullptr);
+  EXPECT_EQ(swap_in->input(1), "^" + prefetch->name());
+  EXPECT_EQ(swap_in->input(2), "^d_flat");
+  // In the schedule, `a_flat` stands tenth, behind the three items of `a`.
+  EXPECT_EQ(prefetch->attr().at(kNeededAtAttr).i(), 10);
+  EXPECT_EQ(swap_in->attr().at(kNeededAtAttr).i(), 10);
+}
+
+TEST_F(SwapRewriteTest, ACopyThatBeginsWhereItIsReadIsNotPrefetched) {
+  const GraphDef graph = Rewrite("d_flat", {});
+  EXPECT_EQ(FindOp(graph, kPrefetchOp), nullptr);
+  const NodeDef* const swap_in = FindOp(graph, kSwapInOp);
+  ASSERT_NE(swap_in, nullptr);
+  EXPECT_EQ(swap_in->input_size(), 2);
+  EXPECT_EQ(swap_in->input(1), "^d_flat");
+}
+
+TEST_F(SwapRewriteTest, SwapOpsAreToldWhereToAndWhen) {
+  const GraphDef graph = Rewrite("c", {"compressed,file", "/swap", false});
+  const NodeDef* const out = FindOp(graph, kSwapOutOp);
+  ASSERT_NE(out, nullptr);
+  EXPECT_EQ(out->attr().at(kTiersAttr).s(), "compressed,file");
+  EXPECT_EQ(out->attr().at(kSwapDirAttr).s(), "/swap");
+  EXPECT_EQ(out->attr().at(kWhenAttr).s(), kWhenNow);
+  EXPECT_EQ(out->attr().at(kBufferAttr).s(), "a:0");
+  // Where the plan waits for it to have left.
+  EXPECT_EQ(out->attr().at(kNeededAtAttr).i(), 5);
+  const NodeDef* const wait = FindOp(graph, kSwapWaitOp);
+  ASSERT_NE(wait, nullptr);
+  EXPECT_EQ(wait->input(0), out->name());
+  EXPECT_EQ(wait->input(1), "^b");
+}
+
+TEST_F(SwapRewriteTest, WhatNeedNotLeaveIsNotWaitedFor) {
+  const GraphDef graph = Rewrite("c", {"host", "", true});
+  EXPECT_EQ(FindOp(graph, kSwapOutOp)->attr().at(kWhenAttr).s(), kWhenNeeded);
+  EXPECT_EQ(FindOp(graph, kSwapWaitOp), nullptr);
+  EXPECT_NE(FindOp(graph, kSwapInOp), nullptr);
+}
+
 TEST_F(RewriteTest, ARecomputedOpIsClonedBehindTheOpBefore) {
   const GraphDef graph =
       Rewrite(SmallItem(64), Options(kAround + 3 * kBuffer, "none"));
@@ -212,23 +311,16 @@ TEST_F(RewriteTest, PartnersDoNotWaitForWhatOneOfThemReads) {
   const GrapplerItem item = builder.Build("out");
   auto planned = PlanGraph(item, Options(0, "host"), {});
   ASSERT_TRUE(planned.ok()) << planned.status();
-  std::vector<Op>& ops = planned->imported.memory.ops;
-  const auto id = [&ops](const std::string& name) {
-    return static_cast<OpId>(
-        std::find_if(ops.begin(), ops.end(),
-                     [&name](const Op& op) { return op.name == name; }) -
-        ops.begin());
-  };
-  ops[id("f")].partner = id("s");
-  ops[id("s")].partner = id("f");
-  MemoryPlan plan;
-  for (const char* name : {"x", "a", "g"}) {
-    plan.schedule.push_back({ItemKind::kRun, id(name)});
-  }
-  plan.schedule.push_back({ItemKind::kRecompute, id("a")});
-  for (const char* name : {"f", "s", "out"}) {
-    plan.schedule.push_back({ItemKind::kRun, id(name)});
-  }
+  MemoryGraph& memory = planned->imported.memory;
+  memory.ops[OpNamed(memory, "f")].partner = OpNamed(memory, "s");
+  memory.ops[OpNamed(memory, "s")].partner = OpNamed(memory, "f");
+  const MemoryPlan plan = PlanOf(memory, {{ItemKind::kRun, "x"},
+                                          {ItemKind::kRun, "a"},
+                                          {ItemKind::kRun, "g"},
+                                          {ItemKind::kRecompute, "a"},
+                                          {ItemKind::kRun, "f"},
+                                          {ItemKind::kRun, "s"},
+                                          {ItemKind::kRun, "out"}});
   const std::string text = ToText(
       RewriteGraph(item.graph, planned->imported, plan, planned->inputs, {}));
   EXPECT_NE(text.find("f = Mul(SnTf/a/recompute_0, g)\ns = Exp(g)\n"),

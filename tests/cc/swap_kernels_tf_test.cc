@@ -10,6 +10,9 @@
 
 #include "cc/ops/names.h"
 #include "cc/ops/swap_handle.h"
+#include "cc/ops/swapped_tensor.h"
+#include "cc/ops/tensor_mover.h"
+#include "cc/pool/pool.h"
 #include "cc/pool/transfer_stats.h"
 #include "tensorflow/core/framework/node_def_builder.h"
 #include "tensorflow/core/framework/tensor.h"
@@ -42,6 +45,14 @@ NodeDef SwapInNode(DataType dtype) {
   return node;
 }
 
+NodeDef OfHandleNode(const char* op) {
+  NodeDef node;
+  TF_CHECK_OK(NodeDefBuilder("of_handle", op)
+                  .Input("handle", 0, tensorflow::DT_VARIANT)
+                  .Finalize(&node));
+  return node;
+}
+
 class SwapKernelsTest : public testing::TestWithParam<std::string> {
  protected:
   bool copies_by_context() const { return GetParam() != "CPU"; }
@@ -55,9 +66,25 @@ class SwapKernelsTest : public testing::TestWithParam<std::string> {
     return tensor;
   }
 
-  KernelRun SwapOut(Tensor tensor) {
-    const NodeDef node = SwapOutNode(tensor.dtype());
+  // Of a tensor that stays until memory is needed, where `when` says so.
+  KernelRun SwapOut(Tensor tensor, const char* when = kWhenNow) {
+    NodeDef node = SwapOutNode(tensor.dtype());
+    (*node.mutable_attr())[kWhenAttr].set_s(when);
     return KernelRun(&device_, node, {std::move(tensor)});
+  }
+
+  absl::Status SwapWait(Tensor handle) {
+    return KernelRun(&device_, OfHandleNode(kSwapWaitOp), {std::move(handle)})
+        .status();
+  }
+
+  // The handle of a tensor that has left.
+  Tensor Away(Tensor tensor) {
+    KernelRun out = SwapOut(std::move(tensor));
+    EXPECT_TRUE(out.status().ok()) << out.status();
+    Tensor handle = out.output();
+    EXPECT_TRUE(SwapWait(handle).ok());
+    return handle;
   }
 
   KernelRun SwapIn(Tensor handle, DataType dtype = tensorflow::DT_FLOAT) {
@@ -76,9 +103,7 @@ TEST_P(SwapKernelsTest, TensorsComeBackAsTheyWere) {
   for (const TensorShape& shape :
        {TensorShape({}), TensorShape({0, 3}), TensorShape({1}),
         TensorShape({7, 11, 13}), TensorShape({1 << 20})}) {
-    KernelRun out = SwapOut(DeviceTensor(shape, 5));
-    ASSERT_TRUE(out.status().ok()) << out.status();
-    KernelRun in = SwapIn(out.output());
+    KernelRun in = SwapIn(Away(DeviceTensor(shape, 5)));
     ASSERT_TRUE(in.status().ok()) << in.status();
     const Tensor back = in.output();
     ASSERT_EQ(back.shape(), shape);
@@ -87,16 +112,52 @@ TEST_P(SwapKernelsTest, TensorsComeBackAsTheyWere) {
 }
 
 TEST_P(SwapKernelsTest, CopiesGoTheWayOfTheDevice) {
-  KernelRun out = SwapOut(DeviceTensor({100}));
+  const Tensor handle = Away(DeviceTensor({100}));
   EXPECT_EQ(device_.pinned_memory.blocks_in_use, copies_by_context() ? 1 : 0);
-  KernelRun in = SwapIn(out.output());
+  KernelRun in = SwapIn(handle);
   EXPECT_EQ(device_.context->copies, copies_by_context() ? 2 : 0);
+}
+
+TEST_P(SwapKernelsTest, ItsMemoryIsFreeWhenATensorHasLeft) {
+  const Tensor handle = Away(DeviceTensor({100}));
+  EXPECT_EQ(device_.device_memory.blocks_in_use, 0);
+  KernelRun in = SwapIn(handle);
+  EXPECT_EQ(device_.device_memory.blocks_in_use, 1);
+  // Whoever reads it may write into it: nobody else refers to it.
+  EXPECT_TRUE(in.output_is_the_only_reference());
+}
+
+TEST_P(SwapKernelsTest, APrefetchedTensorIsFetchedWithoutACopy) {
+  const Tensor handle = Away(DeviceTensor({100}, 3));
+  const TransferStats before = Transfers();
+  EXPECT_TRUE(
+      KernelRun(&device_, OfHandleNode(kPrefetchOp), {handle}).status().ok());
+  KernelRun in = SwapIn(handle);
+  ASSERT_TRUE(in.status().ok()) << in.status();
+  EXPECT_EQ(in.output().tensor_data(), DeviceTensor({100}, 3).tensor_data());
+  EXPECT_EQ(Transfers().swapped_in_bytes - before.swapped_in_bytes, 400);
+  EXPECT_TRUE(in.output_is_the_only_reference());
+}
+
+TEST_P(SwapKernelsTest, WhatMayLeaveStaysWhereSomebodyTellsWhenToGo) {
+  const TransferStats before = Transfers();
+  const Tensor handle = SwapOut(DeviceTensor({100}), kWhenNeeded).output();
+  ASSERT_TRUE(SwapWait(handle).ok());
+  const TransferStats after = Transfers();
+  const bool stays = FindCache(GetParam() + ":0") != nullptr;
+  EXPECT_EQ(stays, !copies_by_context());
+  EXPECT_EQ(after.swapped_out_bytes - before.swapped_out_bytes,
+            stays ? 0 : 400);
+  EXPECT_EQ(after.cache.cached_bytes - before.cache.cached_bytes,
+            stays ? 400 : 0);
+  EXPECT_TRUE(SwapIn(handle).status().ok());
+  EXPECT_EQ(Transfers().cache.hits - before.cache.hits, stays ? 1 : 0);
 }
 
 TEST_P(SwapKernelsTest, BytesAreCountedUntilTheLastHandleIsGone) {
   const TransferStats before = Transfers();
   {
-    Tensor handle = SwapOut(DeviceTensor({64})).output();
+    Tensor handle = Away(DeviceTensor({64}));
     const Tensor copy = handle;
     TransferStats now = Transfers();
     EXPECT_EQ(now.swapped_out_bytes - before.swapped_out_bytes, 256);
@@ -125,13 +186,25 @@ TEST_P(SwapKernelsTest, TypesThatReferToOtherMemoryAreRefused) {
   }
 }
 
-TEST_P(SwapKernelsTest, UnknownTiersAreRefused) {
+TEST(SwapToTiersTest, UnknownTiersAreRefused) {
+  FakeDevice device("CPU");
   NodeDef node = SwapOutNode(tensorflow::DT_FLOAT);
-  (*node.mutable_attr())[kTierAttr].set_s("cellar");
-  const KernelRun run(&device_, node, {});
+  (*node.mutable_attr())[kTiersAttr].set_s("cellar");
+  const KernelRun run(&device, node, {});
   EXPECT_EQ(run.status().code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_NE(run.status().message().find("Received: \"cellar\""),
+  EXPECT_NE(run.status().message().find("Received: 'cellar'"),
             std::string::npos)
+      << run.status();
+}
+
+TEST(SwapToTiersTest, AFolderThatIsNotThereIsRefused) {
+  FakeDevice device("CPU");
+  NodeDef node = SwapOutNode(tensorflow::DT_FLOAT);
+  (*node.mutable_attr())[kTiersAttr].set_s("file:1MB");
+  (*node.mutable_attr())[kSwapDirAttr].set_s("/nowhere");
+  const KernelRun run(&device, node, {});
+  EXPECT_EQ(run.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_NE(run.status().message().find("/nowhere"), std::string::npos)
       << run.status();
 }
 
@@ -144,6 +217,12 @@ TEST_P(SwapKernelsTest, HandlesFromElsewhereAreRefused) {
   for (const Tensor& handle : {vector, other, empty}) {
     EXPECT_EQ(SwapIn(handle).status().code(),
               absl::StatusCode::kInvalidArgument);
+    for (const char* const op : {kSwapWaitOp, kPrefetchOp}) {
+      const absl::Status status =
+          KernelRun(&device_, OfHandleNode(op), {handle}).status();
+      EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+      EXPECT_NE(status.message().find(op), std::string::npos) << status;
+    }
   }
   const Tensor handle = SwapOut(DeviceTensor({4})).output();
   const absl::Status mismatch = SwapIn(handle, tensorflow::DT_INT32).status();
@@ -154,30 +233,73 @@ TEST_P(SwapKernelsTest, HandlesFromElsewhereAreRefused) {
 TEST_P(SwapKernelsTest, AHandleOfAnotherKindOfDeviceIsRefused) {
   FakeDevice other(copies_by_context() ? "CPU" : "GPU");
   const Tensor handle = SwapOut(DeviceTensor({4})).output();
-  const absl::Status status =
-      KernelRun(&other, SwapInNode(tensorflow::DT_FLOAT), {handle}).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_NE(status.message().find("same device"), std::string::npos) << status;
+  for (const NodeDef& node :
+       {SwapInNode(tensorflow::DT_FLOAT), OfHandleNode(kPrefetchOp)}) {
+    const absl::Status status = KernelRun(&other, node, {handle}).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_NE(status.message().find("same device"), std::string::npos)
+        << status;
+  }
+}
+
+TEST_P(SwapKernelsTest, AStepThatIsCancelledFetchesNothing) {
+  const Tensor handle = Away(DeviceTensor({4}));
+  tensorflow::CancellationManager cancellation;
+  cancellation.StartCancel();
+  const KernelRun in(&device_, SwapInNode(tensorflow::DT_FLOAT), {handle},
+                     &cancellation);
+  EXPECT_EQ(in.status().code(), absl::StatusCode::kCancelled) << in.status();
+}
+
+TEST_P(SwapKernelsTest, AStepIsNotCancelledByWhatItFetched) {
+  const Tensor handle = Away(DeviceTensor({4}));
+  tensorflow::CancellationManager cancellation;
+  const KernelRun in(&device_, SwapInNode(tensorflow::DT_FLOAT), {handle},
+                     &cancellation);
+  EXPECT_TRUE(in.status().ok()) << in.status();
+  cancellation.StartCancel();
+  // Of another step.
+  EXPECT_TRUE(SwapIn(handle).status().ok());
 }
 
 INSTANTIATE_TEST_SUITE_P(Devices, SwapKernelsTest,
                          testing::Values("CPU", "GPU", "SIM"),
                          [](const auto& info) { return info.param; });
 
-TEST(SwapByContextTest, AFailedCopyFailsTheOpAndKeepsNothing) {
+TEST(SwapByContextTest, AfterAFailedCopyOutATensorStays) {
   FakeDevice device("GPU");
   const TransferStats before = DeviceTransferStats("GPU:0");
-  Tensor tensor(&device.device_memory, tensorflow::DT_FLOAT, {16});
-  const Tensor handle =
-      KernelRun(&device, SwapOutNode(tensorflow::DT_FLOAT), {tensor}).output();
   device.context->result = absl::InternalError("The link is down.");
-  EXPECT_EQ(
-      KernelRun(&device, SwapOutNode(tensorflow::DT_FLOAT), {tensor}).status(),
-      device.context->result);
-  EXPECT_EQ(device.pinned_memory.blocks_in_use, 1);  // The first copy's.
+  KernelRun out(&device, SwapOutNode(tensorflow::DT_FLOAT),
+                {Tensor(&device.device_memory, tensorflow::DT_FLOAT, {16})});
+  ASSERT_TRUE(out.status().ok()) << out.status();
+  const Tensor handle = out.output();
+  EXPECT_TRUE(
+      KernelRun(&device, OfHandleNode(kSwapWaitOp), {handle}).status().ok());
+  EXPECT_EQ(device.pinned_memory.blocks_in_use, 0);
+  EXPECT_TRUE(KernelRun(&device, SwapInNode(tensorflow::DT_FLOAT), {handle})
+                  .status()
+                  .ok());
+  EXPECT_EQ(device.context->copies, 1);
+  const TransferStats after = DeviceTransferStats("GPU:0");
+  EXPECT_EQ(after.swapped_out_bytes, before.swapped_out_bytes);
+  EXPECT_EQ(after.swapped_in_bytes, before.swapped_in_bytes);
+}
+
+TEST(SwapByContextTest, AFailedCopyBackFailsTheOp) {
+  FakeDevice device("GPU");
+  const TransferStats before = DeviceTransferStats("GPU:0");
+  const Tensor handle =
+      KernelRun(&device, SwapOutNode(tensorflow::DT_FLOAT),
+                {Tensor(&device.device_memory, tensorflow::DT_FLOAT, {16})})
+          .output();
+  EXPECT_TRUE(
+      KernelRun(&device, OfHandleNode(kSwapWaitOp), {handle}).status().ok());
+  device.context->result = absl::InternalError("The link is down.");
   EXPECT_EQ(
       KernelRun(&device, SwapInNode(tensorflow::DT_FLOAT), {handle}).status(),
       device.context->result);
+  EXPECT_EQ(device.device_memory.blocks_in_use, 0);
   const TransferStats after = DeviceTransferStats("GPU:0");
   EXPECT_EQ(after.swapped_out_bytes - before.swapped_out_bytes, 64);
   EXPECT_EQ(after.swapped_in_bytes, before.swapped_in_bytes);
@@ -188,13 +310,15 @@ TEST(SwapByContextTest, TheHandleTakesNoDeviceMemory) {
   const Tensor handle = KernelRun(&device, SwapOutNode(tensorflow::DT_FLOAT),
                                   {Tensor(tensorflow::DT_FLOAT, {1000})})
                             .output();
+  EXPECT_TRUE(
+      KernelRun(&device, OfHandleNode(kSwapWaitOp), {handle}).status().ok());
   EXPECT_EQ(device.device_memory.blocks_in_use, 0);
   EXPECT_EQ(device.host_memory.blocks_in_use, 1);
 }
 
 TEST(SwapHandleTest, AHandleCannotBeReadBackFromText) {
-  const tensorflow::Variant handle =
-      SwapHandle(std::make_shared<StoredTensor>());
+  const tensorflow::Variant handle = SwapHandle(SwappedTensor::Make(
+      Tensor(tensorflow::DT_FLOAT, {2}), MakePoolMover(nullptr, ""), 0));
   tensorflow::VariantTensorData data;
   handle.Encode(&data);
   EXPECT_EQ(data.type_name(), SwapHandle::kTypeName);
