@@ -3,6 +3,7 @@
 #   make test   everything that continuous integration checks
 #   make demo   trains within a budget in which stock TensorFlow fails
 #   make build  .venv with sn_tf built into it, for development
+#   make stress the pool under stress, STRESS_SECONDS under each sanitizer
 # and the parts of `make test`: lint cc-test bazel wheel-test py-test. Needs
 # Python 3.11 or newer.
 SHELL := /bin/bash
@@ -26,9 +27,14 @@ TEST_PACKAGES := $(DEMO_PACKAGES) bazel-bootstrap bazel-platforms \
 # Python's cmake and ninja before the system's, for a tree used by both.
 USE_VENV := export PATH="$(CURDIR)/$(BIN):$$PATH";
 
+CC_CONFIGURE = $(USE_VENV) cmake -S . -B $(CC_TREE) -G Ninja \
+  -DSN_TF_TESTS=ON -DPython3_EXECUTABLE=$(CURDIR)/$(BIN)/python $(CMAKE_ARGS)
+
+STRESS_SECONDS ?= 60
+
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 
-.PHONY: test demo build lint cc-test py-test bazel wheel-test clean
+.PHONY: test demo build stress lint cc-test py-test bazel wheel-test clean
 
 test: export CMAKE_ARGS := -DSN_TF_WERROR=ON
 test:
@@ -63,11 +69,19 @@ lint: $(VENV)/packages
 	clang-format --dry-run -Werror $(CXX_FILES)
 
 cc-test: $(VENV)/packages
-	$(USE_VENV) cmake -S . -B $(CC_TREE) -G Ninja -DSN_TF_TESTS=ON \
-	  -DPython3_EXECUTABLE=$(CURDIR)/$(BIN)/python $(CMAKE_ARGS)
+	$(CC_CONFIGURE)
 	$(USE_VENV) cmake --build $(CC_TREE)
 	$(USE_VENV) ctest --test-dir $(CC_TREE) -j 2 \
 	  --output-on-failure
+
+stress: $(VENV)/packages
+	$(CC_CONFIGURE)
+	$(USE_VENV) cmake --build $(CC_TREE) \
+	  --target pool_stress_test_tsan pool_stress_test_asan
+	for sanitizer in tsan asan; do \
+	  SN_TF_STRESS_SECONDS=$(STRESS_SECONDS) TSAN_OPTIONS=halt_on_error=1 \
+	    $(CC_TREE)/tests/cc/pool_stress_test_$$sanitizer; \
+	done
 
 bazel: $(VENV)/packages
 	PYTHON_BIN_PATH=$(BIN)/python bazel/build.sh

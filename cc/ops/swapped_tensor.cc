@@ -86,6 +86,7 @@ void SwappedTensor::OnOut(const absl::Status& status,
     callbacks.swap(when_out_);
   }
   gone.reset();
+  storage.reset();  // Of a copy that failed.
   if (!status.ok() && !absl::IsCancelled(status) &&
       mover_->cache() != nullptr) {
     mover_->cache()->Refused(this, std::string(status.message()));

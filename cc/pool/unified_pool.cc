@@ -14,6 +14,15 @@ constexpr int kMostFaultsInARow = 3;
 constexpr int kMoreAttemptsToLoad = 1;
 constexpr int64_t kAtOnce = std::numeric_limits<int64_t>::min() + 1;
 
+// In place of a copy that was cancelled before it began.
+class CancelledCopy : public TierCopy {
+ public:
+  Progress CopyChunk(TierError* error) override {
+    *error = {TierError::Kind::kCancelled, "Nobody needs the copy any more."};
+    return Progress::kFailed;
+  }
+};
+
 }  // namespace
 
 // A buffer on its way to whichever tier takes it.
@@ -211,10 +220,10 @@ void UnifiedPool::Transit::Push(TransferQueue* queue, Transfer transfer) {
   // The transfer may end, and go on elsewhere, before Push returns: that waits
   // for this lock.
   std::lock_guard<std::mutex> lock(mutex_);
-  if (hurried_) transfer.needed_at = kAtOnce;
+  if (hurried_ || cancelled_) transfer.needed_at = kAtOnce;
+  if (cancelled_) transfer.copy = std::make_unique<CancelledCopy>();
   queue_ = queue;
   ticket_ = queue_->Push(std::move(transfer));
-  if (cancelled_) queue_->Cancel(ticket_);
 }
 
 void UnifiedPool::Transit::Hurry() {

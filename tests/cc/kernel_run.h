@@ -31,12 +31,12 @@ class CountingAllocator : public tensorflow::AllocatorWrapper {
       : tensorflow::AllocatorWrapper(tensorflow::cpu_allocator()) {}
 
   void* AllocateRaw(size_t alignment, size_t num_bytes) override {
-    ++blocks_in_use;
-    return tensorflow::AllocatorWrapper::AllocateRaw(alignment, num_bytes);
+    return AllocateRaw(alignment, num_bytes, {});
   }
   void* AllocateRaw(
       size_t alignment, size_t num_bytes,
       const tensorflow::AllocationAttributes& attributes) override {
+    if (full) return nullptr;
     ++blocks_in_use;
     return tensorflow::AllocatorWrapper::AllocateRaw(alignment, num_bytes,
                                                      attributes);
@@ -47,6 +47,7 @@ class CountingAllocator : public tensorflow::AllocatorWrapper {
   }
 
   std::atomic<int> blocks_in_use{0};
+  std::atomic<bool> full{false};  // It has no memory to give.
 };
 
 // Copies on a thread of its own, as a stream does, or fails.

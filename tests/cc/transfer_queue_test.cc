@@ -327,10 +327,10 @@ TEST_F(TransferQueueTest, ManyThreadsPushHurryCancelAndWait) {
 }
 
 TEST(LinkTest, DirectionsDoNotWaitForEachOther) {
-  TransferProgress leaving;
-  Link link("test", &leaving);
   std::promise<void> gate;
   std::promise<void> came_in;
+  TransferProgress leaving;
+  Link link("test", &leaving);
   Transfer out = Plain(1);
   out.copy = CopyOf(1, [&gate](int) { gate.get_future().wait(); });
   link.out.Push(std::move(out));
@@ -340,9 +340,9 @@ TEST(LinkTest, DirectionsDoNotWaitForEachOther) {
 }
 
 TEST(LinkTest, OnlyWhatLeavesMakesRoom) {
+  std::promise<void> gate;
   TransferProgress leaving;
   Link link("test", &leaving);
-  std::promise<void> gate;
   Transfer in = Plain(1);
   in.copy = CopyOf(1, [&gate](int) { gate.get_future().wait(); });
   link.in.Push(std::move(in));

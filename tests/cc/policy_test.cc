@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The planner's policies, and when what a plan moves leaves.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "grappler_pass/planner/planner.h"
+#include "grappler_pass/planner/verify.h"
+#include "tests/cc/small_graph.h"
+
+namespace sn_tf {
+namespace {
+
+PlannerOptions Budget(int64_t bytes) {
+  PlannerOptions options;
+  options.budget_bytes = bytes;
+  options.tiers = "host";
+  options.min_buffer_bytes = 1;
+  options.link_bandwidth_bytes_per_s = 100;  // A buffer a second.
+  return options;
+}
+
+int64_t CountKind(const MemoryPlan& plan, ItemKind kind) {
+  return std::count_if(
+      plan.schedule.begin(), plan.schedule.end(),
+      [kind](const PlanItem& item) { return item.kind == kind; });
+}
+
+TEST(PolicyTest, SwapRecomputesNothing) {
+  SmallGraph small = ThreeLayers();
+  const MemoryGraph graph = small.Build();
+  PlannerOptions options = Budget(400);
+  options.link_bandwidth_bytes_per_s = 1;  // Recomputation costs far less.
+  const MemoryPlan both = MakePlan(graph, options);
+  EXPECT_EQ(CountKind(both, ItemKind::kSwapIn), 0);
+  EXPECT_GT(CountKind(both, ItemKind::kRecompute), 0);
+  options.policy = "swap";
+  const MemoryPlan swaps = MakePlan(graph, options);
+  EXPECT_TRUE(swaps.feasible);
+  EXPECT_GT(CountKind(swaps, ItemKind::kSwapIn), 0);
+  EXPECT_EQ(CountKind(swaps, ItemKind::kRecompute), 0);
+  EXPECT_EQ(swaps.departure, Departure::kAtOnce);
+}
+
+TEST(PolicyTest, VdnnAllSwapsWhateverTheBudget) {
+  SmallGraph small = ThreeLayers();
+  const MemoryGraph graph = small.Build();
+  PlannerOptions options = Budget(1000);
+  EXPECT_EQ(MakePlan(graph, options).schedule.size(), 8u);
+  options.policy = "vdnn_all";
+  const MemoryPlan plan = MakePlan(graph, options);
+  EXPECT_TRUE(plan.feasible);
+  EXPECT_EQ(plan.budget_bytes, 1000);
+  EXPECT_LT(plan.peak_bytes, 500);
+  EXPECT_EQ(VerifyPlan(graph, plan), "");
+  EXPECT_GT(CountKind(plan, ItemKind::kSwapIn), 0);
+  EXPECT_EQ(CountKind(plan, ItemKind::kRecompute), 0);
+  options.budget_bytes = plan.peak_bytes - 1;
+  EXPECT_FALSE(MakePlan(graph, options).feasible);
+  // Without a budget there is nothing to move for.
+  options.budget_bytes = 0;
+  EXPECT_EQ(MakePlan(graph, options).schedule.size(), 8u);
+}
+
+TEST(PolicyTest, WhatNeedNotLeaveWaitsInTheCache) {
+  const MemoryGraph graph = ThreeLayers().Build();
+  PlannerOptions options = Budget(400);
+  // What a measured plan moves it has to move.
+  EXPECT_EQ(MakePlan(graph, options).departure, Departure::kAtOnce);
+  EXPECT_EQ(MakeSmallestPlan(graph, options).departure, Departure::kWhenNeeded);
+  EXPECT_EQ(MakeAssumedPlan(graph, options, kNone).departure,
+            Departure::kWhenNeeded);
+  options.cache = "off";
+  EXPECT_EQ(MakeSmallestPlan(graph, options).departure, Departure::kAtOnce);
+  EXPECT_EQ(MakeAssumedPlan(graph, options, kNone).departure,
+            Departure::kAtOnce);
+}
+
+}  // namespace
+}  // namespace sn_tf
