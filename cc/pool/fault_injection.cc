@@ -5,16 +5,23 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <cstdint>
 #include <cstdlib>
+#include <cstring>
+#include <limits>
 #include <system_error>
+
+#include "cc/core/aligned_mapping.h"
 
 namespace sn_tf {
 namespace {
 
 struct Kind {
   std::string_view name;
-  int64_t Faults::*value;
+  FaultyCalls Faults::*calls;
 };
+
+constexpr std::string_view kDiskFull = "disk_full";
 
 constexpr std::array<Kind, 7> kKinds = {{
     {"write_eio", &Faults::write_eio},
@@ -23,22 +30,30 @@ constexpr std::array<Kind, 7> kKinds = {{
     {"short_read", &Faults::short_read},
     {"end_of_file", &Faults::end_of_file},
     {"corrupt", &Faults::corrupt},
-    {"disk_full", &Faults::disk_full},
+    {"corrupt_write", &Faults::corrupt_write},
 }};
 
-bool ParseFault(std::string_view text, Faults* faults) {
-  const size_t colon = std::min(text.find(':'), text.size());
-  const auto* const kind =
-      std::find_if(kKinds.begin(), kKinds.end(), [&](const Kind& candidate) {
-        return candidate.name == text.substr(0, colon);
-      });
-  if (kind == kKinds.end() || colon == text.size()) return false;
+bool ParseNumber(std::string_view text, int64_t* number) {
   const char* const end = text.data() + text.size();
-  int64_t value = 0;
-  const auto [rest, failure] =
-      std::from_chars(text.data() + colon + 1, end, value);
-  if (failure != std::errc() || rest != end || value < 1) return false;
-  faults->*kind->value = value;
+  const auto [rest, failure] = std::from_chars(text.data(), end, *number);
+  return failure == std::errc() && rest == end && *number >= 1;
+}
+
+bool ParseFault(std::string_view text, Faults* faults) {
+  const size_t colon = text.find(':');
+  if (colon == std::string_view::npos) return false;
+  const std::string_view name = text.substr(0, colon);
+  std::string_view number = text.substr(colon + 1);
+  if (name == kDiskFull) return ParseNumber(number, &faults->disk_full);
+  const auto* const kind =
+      std::find_if(kKinds.begin(), kKinds.end(),
+                   [&](const Kind& known) { return known.name == name; });
+  if (kind == kKinds.end()) return false;
+  const bool lasts = !number.empty() && number.back() == '+';
+  if (lasts) number.remove_suffix(1);
+  int64_t call = 0;
+  if (!ParseNumber(number, &call)) return false;
+  faults->*kind->calls = lasts ? CallsFrom(call) : OneCall(call);
   return true;
 }
 
@@ -52,6 +67,12 @@ int64_t Fail(int error) {
 
 }  // namespace
 
+FaultyCalls OneCall(int64_t call) { return {call, call}; }
+
+FaultyCalls CallsFrom(int64_t first) {
+  return {first, std::numeric_limits<int64_t>::max()};
+}
+
 bool ParseFaults(std::string_view text, Faults* faults, std::string* error) {
   Faults parsed;
   for (std::string_view rest = text;;) {
@@ -64,21 +85,22 @@ bool ParseFaults(std::string_view text, Faults* faults, std::string* error) {
     rest.remove_prefix(comma + 1);
   }
   *error = "Invalid faults. Received: '" + std::string(text) +
-           "'. Expected NAME:NUMBER, or several with commas between, where "
-           "the number is at least 1 and the name one of";
+           "'. Expected NAME:NUMBER, NAME:NUMBER+ (from there on), or several "
+           "with commas between, where the number is at least 1 and the name "
+           "one of";
   for (const Kind& kind : kKinds) *error += " " + std::string(kind.name);
-  *error += ".";
+  *error += ", or " + std::string(kDiskFull) + ":BYTES.";
   return false;
 }
 
 int64_t FaultyFileIo::Read(int file, void* destination, int64_t bytes,
                            int64_t offset) {
   const int64_t index = ++reads_;
-  if (index == faults_.read_eio) return Fail(EIO);
-  if (index == faults_.end_of_file) return 0;
+  if (faults_.read_eio.Include(index)) return Fail(EIO);
+  if (faults_.end_of_file.Include(index)) return 0;
   const int64_t read = FileIo::Read(file, destination, bytes, offset);
-  if (index == faults_.short_read && read > 0) return Half(read);
-  if (index == faults_.corrupt && read > 0) {
+  if (faults_.short_read.Include(index) && read > 0) return Half(read);
+  if (faults_.corrupt.Include(index) && read > 0) {
     static_cast<unsigned char*>(destination)[0] ^= 1;
   }
   return read;
@@ -87,12 +109,25 @@ int64_t FaultyFileIo::Read(int file, void* destination, int64_t bytes,
 int64_t FaultyFileIo::Write(int file, const void* source, int64_t bytes,
                             int64_t offset) {
   const int64_t index = ++writes_;
-  if (index == faults_.write_eio) return Fail(EIO);
+  if (faults_.write_eio.Include(index)) return Fail(EIO);
   if (faults_.disk_full > 0 && offset + bytes > faults_.disk_full) {
     return Fail(ENOSPC);
   }
-  if (index == faults_.short_write) bytes = Half(bytes);
+  if (faults_.short_write.Include(index)) bytes = Half(bytes);
+  if (faults_.corrupt_write.Include(index)) {
+    return WriteCorrupted(file, source, bytes, offset);
+  }
   return FileIo::Write(file, source, bytes, offset);
+}
+
+int64_t FaultyFileIo::WriteCorrupted(int file, const void* source,
+                                     int64_t bytes, int64_t offset) {
+  // Its address is good for a direct transfer, as that of `source` is.
+  const AlignedMapping copy(bytes);
+  if (copy.base() == nullptr) return Fail(ENOMEM);
+  std::memcpy(copy.base(), source, bytes);
+  copy.base()[0] ^= 1;
+  return FileIo::Write(file, copy.base(), bytes, offset);
 }
 
 std::unique_ptr<FileIo> FileIoFromEnvironment(std::string* error) {

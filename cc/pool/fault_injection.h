@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Faults of disks, for tests. The variable SN_TF_FAULT puts them into a running
-// process: "write_eio:3", or several, "disk_full:1000000,read_eio:1".
+// process: "write_eio:3" into the third write, "read_eio:3+" into every read
+// from the third on, or several, "disk_full:1000000,read_eio:1".
 #ifndef SN_TF_CC_POOL_FAULT_INJECTION_H_
 #define SN_TF_CC_POOL_FAULT_INJECTION_H_
 
@@ -17,20 +18,35 @@ namespace sn_tf {
 
 inline constexpr const char* kFaultVariable = "SN_TF_FAULT";
 
-// Reads and writes are counted from 1, each on its own; 0: no such fault. One
-// call goes wrong, and those after it are well.
-struct Faults {
-  int64_t write_eio = 0;    // This write fails with EIO.
-  int64_t read_eio = 0;     // This read does.
-  int64_t short_write = 0;  // This write writes half of what it was given.
-  int64_t short_read = 0;   // This read reads half of what it was asked for.
-  int64_t end_of_file = 0;  // This read finds the end of the file.
-  int64_t corrupt = 0;      // What this read returns has one bit wrong.
-  int64_t disk_full = 0;    // No write gets beyond so many bytes of the file.
+// Calls that go wrong: from the first to the last, counted from 1; by default
+// none. The others are well.
+struct FaultyCalls {
+  int64_t first = 0;
+  int64_t last = 0;
+
+  bool Include(int64_t call) const { return first <= call && call <= last; }
+  bool operator==(const FaultyCalls& other) const {
+    return first == other.first && last == other.last;
+  }
 };
 
-// Reads "name:number", or several with commas between. False, and a message in
-// `*error`, where `text` is nothing such.
+FaultyCalls OneCall(int64_t call);
+FaultyCalls CallsFrom(int64_t first);
+
+// Reads and writes are counted each on their own.
+struct Faults {
+  FaultyCalls write_eio;      // These writes fail with EIO.
+  FaultyCalls read_eio;       // These reads do.
+  FaultyCalls short_write;    // They write half of what they were given.
+  FaultyCalls short_read;     // They read half of what they were asked for.
+  FaultyCalls end_of_file;    // These reads find the end of the file.
+  FaultyCalls corrupt;        // What these reads return has one bit wrong.
+  FaultyCalls corrupt_write;  // What these write has one bit wrong.
+  int64_t disk_full = 0;      // No write gets beyond so many bytes of the file.
+};
+
+// Reads "name:number" or "name:number+", or several with commas between. False,
+// and a message in `*error`, where `text` is nothing such.
 bool ParseFaults(std::string_view text, Faults* faults, std::string* error);
 
 // The system's calls, with `faults`.
@@ -44,6 +60,10 @@ class FaultyFileIo : public FileIo {
                 int64_t offset) override;
 
  private:
+  // What it is given, but for one bit.
+  int64_t WriteCorrupted(int file, const void* source, int64_t bytes,
+                         int64_t offset);
+
   const Faults faults_;
   std::atomic<int64_t> reads_{0};
   std::atomic<int64_t> writes_{0};

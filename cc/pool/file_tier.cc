@@ -93,14 +93,8 @@ class FileTier::Read : public TierCopy {
 std::unique_ptr<FileTier> FileTier::Create(const std::string& folder,
                                            int64_t limit_bytes,
                                            TierError* error) {
-  std::string message;
-  std::unique_ptr<FileIo> io = FileIoFromEnvironment(&message);
-  if (io == nullptr) {
-    *error = TierError(TierError::Kind::kFailed, message);
-    return nullptr;
-  }
   std::unique_ptr<SwapFile> file =
-      SwapFile::Create(folder, std::move(io), error);
+      SwapFile::Create(folder, std::make_unique<FileIo>(), error);
   if (file == nullptr) return nullptr;
   return std::make_unique<FileTier>(std::move(file), limit_bytes);
 }
@@ -109,6 +103,14 @@ FileTier::FileTier(std::unique_ptr<SwapFile> file, int64_t limit_bytes)
     : file_(std::move(file)),
       arena_(limit_bytes > 0 ? limit_bytes : this->file().available_bytes(),
              SwapFile::kBlockBytes) {}
+
+TierError FileTier::ObeyFaultVariable() {
+  std::string error;
+  std::unique_ptr<FileIo> io = FileIoFromEnvironment(&error);
+  if (io == nullptr) return TierError(TierError::Kind::kFailed, error);
+  file_.file().SetIo(std::move(io));
+  return TierError();
+}
 
 std::unique_ptr<TierWrite> FileTier::BeginWrite(const void* source,
                                                 int64_t bytes,

@@ -22,7 +22,6 @@ class FileTier : public Tier {
  public:
   // Over a new swap file in `folder`, of at most `limit_bytes`; 0: as much as
   // is available there now. nullptr, and `*error`, where there can be no file.
-  // Obeys SN_TF_FAULT (see fault_injection.h).
   static std::unique_ptr<FileTier> Create(const std::string& folder,
                                           int64_t limit_bytes,
                                           TierError* error);
@@ -36,6 +35,10 @@ class FileTier : public Tier {
                                       void* destination) override;
   TierUsage usage() const override;
   void ReleaseFreeSpace() override;
+
+  // Puts the faults that SN_TF_FAULT names (see fault_injection.h) into the
+  // transfers from here on; before any other thread makes one.
+  TierError ObeyFaultVariable();
 
   const SwapFile& file() const { return file_.file(); }
 

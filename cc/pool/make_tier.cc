@@ -69,6 +69,7 @@ std::vector<std::string> TemporaryFolders() {
 PoolTier MakeTier(const TierSpec& spec, const std::string& swap_dir,
                   TierError* error) {
   PoolTier made;
+  FileTier* file = nullptr;
   switch (spec.kind) {
     case TierKind::kHost:
       made.tier = std::make_unique<HostTier>(spec.limit_bytes);
@@ -82,6 +83,7 @@ PoolTier MakeTier(const TierSpec& spec, const std::string& swap_dir,
       std::unique_ptr<FileTier> tier =
           MakeFileTier(swap_dir, spec.limit_bytes, error);
       if (tier == nullptr) return made;
+      file = tier.get();
       made.folder = tier->file().folder();
       made.warning = WarningOf(tier->file());
       made.tier = std::move(tier);
@@ -90,6 +92,8 @@ PoolTier MakeTier(const TierSpec& spec, const std::string& swap_dir,
   }
   *error = MeasureTierBandwidth(*made.tier, kMeasuredBytes, &made.bandwidth);
   made.tier->ReleaseFreeSpace();
+  // Only now: how many transfers the measurement makes is its own affair.
+  if (error->ok() && file != nullptr) *error = file->ObeyFaultVariable();
   if (!error->ok()) made.tier.reset();
   return made;
 }

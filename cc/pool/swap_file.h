@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 
 #include "cc/pool/file_io.h"
 #include "cc/pool/tier_error.h"
@@ -29,6 +30,9 @@ class SwapFile {
   ~SwapFile();
   SwapFile(const SwapFile&) = delete;
   SwapFile& operator=(const SwapFile&) = delete;
+
+  // Transfers go through `io` from here on; before any other thread makes one.
+  void SetIo(std::unique_ptr<FileIo> io) { io_ = std::move(io); }
 
   const std::string& folder() const { return folder_; }
 
@@ -69,7 +73,7 @@ class SwapFile {
   TierError DropFromCache(int64_t offset, int64_t bytes);
 
   const std::string folder_;
-  const std::unique_ptr<FileIo> io_;
+  std::unique_ptr<FileIo> io_;
   const int file_;
   const bool on_ram_disk_;
   const int64_t direct_alignment_;  // 0: not direct.

@@ -55,18 +55,20 @@ UnifiedPool::UnifiedPool(std::vector<PoolTier> tiers,
 }
 
 bool UnifiedPool::IsBroken(const Member& member) {
-  return member.faults_in_a_row >= kMostFaultsInARow;
+  return member.failed_stores_in_a_row >= kMostFaultsInARow ||
+         member.failed_loads_in_a_row >= kMostFaultsInARow;
 }
 
-void UnifiedPool::Note(Member* member, const TierError& error) {
+void UnifiedPool::Note(Member* member, std::atomic<int>* faults_in_a_row,
+                       const TierError& error) {
   switch (error.kind) {
     case TierError::Kind::kNone:
-      if (!IsBroken(*member)) member->faults_in_a_row = 0;
+      if (!IsBroken(*member)) *faults_in_a_row = 0;
       break;
     case TierError::Kind::kFailed:
     case TierError::Kind::kCorrupt:
       ++member->faults;
-      ++member->faults_in_a_row;
+      ++*faults_in_a_row;
       break;
     case TierError::Kind::kFull:
     case TierError::Kind::kCancelled:
@@ -98,7 +100,7 @@ void UnifiedPool::StoreFrom(size_t tier, std::shared_ptr<Storing> storing) {
     std::unique_ptr<TierWrite> write =
         member.of.tier->BeginWrite(storing->source, storing->bytes, &error);
     if (write == nullptr) {
-      Note(&member, error);
+      Note(&member, &member.failed_stores_in_a_row, error);
       storing->last_error = std::move(error);
       continue;
     }
@@ -122,7 +124,8 @@ void UnifiedPool::StoreFrom(size_t tier, std::shared_ptr<Storing> storing) {
 
 void UnifiedPool::EndStore(size_t tier, const std::shared_ptr<Storing>& storing,
                            TierCopy* copy, const TierError& error) {
-  Note(members_[tier].get(), error);
+  Member* const member = members_[tier].get();
+  Note(member, &member->failed_stores_in_a_row, error);
   if (error.kind == TierError::Kind::kCancelled) {
     storing->done(PooledBuffer(), error);
     return;
@@ -134,11 +137,10 @@ void UnifiedPool::EndStore(size_t tier, const std::shared_ptr<Storing>& storing,
   }
   PooledBuffer buffer;
   buffer.stored = static_cast<TierWrite*>(copy)->Take();
-  members_[tier]->out_taken_bytes +=
-      members_[tier]->of.tier->TakenBy(buffer.stored);
+  member->out_taken_bytes += member->of.tier->TakenBy(buffer.stored);
   buffer.tier = static_cast<int>(tier);
   buffer.name = storing->name;
-  if (members_[tier]->of.checked) {
+  if (member->of.checked) {
     buffer.checksum = static_cast<CheckedWrite*>(copy)->checksum();
   }
   storing->done(std::move(buffer), error);
@@ -171,7 +173,7 @@ void UnifiedPool::LoadOnce(const std::shared_ptr<Loading>& loading) {
   }
   transfer.done = [this, member, loading](TierCopy* /*copy*/,
                                           const TierError& error) {
-    Note(member, error);
+    Note(member, &member->failed_loads_in_a_row, error);
     // Nothing else has these bytes: what was wrong once may be right now.
     const bool failed = error.kind == TierError::Kind::kFailed ||
                         error.kind == TierError::Kind::kCorrupt;

@@ -94,7 +94,9 @@ class UnifiedPool {
     PoolTier of;
     std::atomic<int64_t> out_taken_bytes{0};
     std::atomic<int64_t> faults{0};
-    std::atomic<int> faults_in_a_row{0};
+    // Each on its own: a disk may take what it does not give back.
+    std::atomic<int> failed_stores_in_a_row{0};
+    std::atomic<int> failed_loads_in_a_row{0};
     Link link;  // Last: its threads use the others.
   };
   struct Storing;
@@ -105,7 +107,8 @@ class UnifiedPool {
                 TierCopy* copy, const TierError& error);
   void LoadOnce(const std::shared_ptr<Loading>& loading);
   // Counts how a copy of a tier's ended.
-  void Note(Member* member, const TierError& error);
+  static void Note(Member* member, std::atomic<int>* faults_in_a_row,
+                   const TierError& error);
   static bool IsBroken(const Member& member);
 
   std::vector<std::unique_ptr<Member>> members_;

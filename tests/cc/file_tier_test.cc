@@ -42,7 +42,7 @@ TEST(FileTierTest, AFolderThatIsNoneIsAnError) {
 // The second of three chunks fails; nothing of the buffer stays.
 TEST(FileTierTest, AFailedWriteGivesBackWhatItTook) {
   Faults faults;
-  faults.write_eio = 2;
+  faults.write_eio = OneCall(2);
   const std::unique_ptr<FileTier> tier = Make(faults, 64 * kMiB);
   const Bytes source = RandomBytes(12 * kMiB, 1);
   TierError error;
@@ -54,7 +54,7 @@ TEST(FileTierTest, AFailedWriteGivesBackWhatItTook) {
 
 TEST(FileTierTest, AFailedReadLeavesTheBuffer) {
   Faults faults;
-  faults.read_eio = 2;
+  faults.read_eio = OneCall(2);
   const std::unique_ptr<FileTier> tier = Make(faults, 64 * kMiB);
   const Bytes source = RandomBytes(12 * kMiB, 1);
   const StoredBuffer stored = Store(*tier, source);
@@ -82,7 +82,7 @@ TEST(FileTierTest, AFullDiskIsAFullTier) {
 TEST(FileTierTest, WhatCameBackWrongIsCorrupt) {
   for (int64_t read = 1; read <= 3; ++read) {
     Faults faults;
-    faults.corrupt = read;
+    faults.corrupt = OneCall(read);
     const std::unique_ptr<FileTier> tier = Make(faults, 64 * kMiB);
     // Three chunks, so three reads.
     const Bytes source = RandomBytes(8 * kMiB + 5, 1);
@@ -100,8 +100,8 @@ TEST(FileTierTest, WhatCameBackWrongIsCorrupt) {
 TEST(FileTierTest, ShortTransfersGoOn) {
   for (int64_t index = 1; index <= 3; ++index) {
     Faults faults;
-    faults.short_write = index;
-    faults.short_read = index;
+    faults.short_write = OneCall(index);
+    faults.short_read = OneCall(index);
     const std::unique_ptr<FileTier> tier = Make(faults, 64 * kMiB);
     const Bytes source = RandomBytes(9 * kMiB + 5, 1);
     EXPECT_TRUE(Load(Store(*tier, source)) == source);

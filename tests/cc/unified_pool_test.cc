@@ -224,6 +224,18 @@ TEST_F(UnifiedPoolTest, FaultsBetweenSuccessesDoNotBreakATier) {
   EXPECT_EQ(pool_->stats()[0].out_bytes, 4 * kBytes);
 }
 
+// Every step stores again before it loads.
+TEST_F(UnifiedPoolTest, ATierThatOnlyTakesIsNotAskedAnyMore) {
+  near_->set_hook(FailsAt(Step::kRead, Kind::kFailed));
+  for (int i = 0; i < 2; ++i) {
+    const Stored stored = Store(source_);
+    EXPECT_EQ(stored.buffer.tier, 0);
+    EXPECT_EQ(Load(stored.buffer, &back_).kind, Kind::kFailed);
+  }
+  EXPECT_TRUE(pool_->stats()[0].broken);
+  EXPECT_EQ(Store(source_).buffer.tier, 1);
+}
+
 TEST_F(UnifiedPoolTest, FullAndCancelledAreNoFaults) {
   near_->set_hook(FailsAt(Step::kWrite, Kind::kFull));
   for (int i = 0; i < 4; ++i) Store(source_);
