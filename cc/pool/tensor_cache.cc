@@ -101,9 +101,9 @@ void TensorCache::Refused(const Evictable* buffer, std::string reason) {
   refusal_ = std::move(reason);
 }
 
-TensorCache::Immovable TensorCache::immovable() const {
+ImmovableMemory TensorCache::immovable() const {
   std::vector<std::shared_ptr<Evictable>> looked_at;  // See TakeVictims.
-  Immovable immovable;
+  ImmovableMemory immovable;
   std::lock_guard<std::mutex> lock(mutex_);
   for (const auto& [key, weak] : buffers_) {
     std::shared_ptr<Evictable> buffer = weak.lock();
