@@ -76,6 +76,7 @@ SimUnit::SimUnit(int index, int64_t memory_bytes, const LinkModel& model)
     const StallClock::Waiting waiting(&link.stalls);
     return cache.MakeRoom(bytes_needed, &seen[this->index]);
   });
+  memory.SetImmovableCallback([this] { return cache.immovable(); });
 }
 
 std::string ConfigureSim(const SimOptions& options) {
