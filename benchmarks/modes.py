@@ -37,7 +37,7 @@ def _refusals_raise(device):
     the memory and end the process.
 
     Raises:
-        tf.errors.ResourceExhaustedError: With the op, and what was refused.
+        tf.errors.ResourceExhaustedError: With what `sn_tf.last_oom` tells.
     """
     library = _library.library()
     library.open_sink(device)
@@ -46,13 +46,8 @@ def _refusals_raise(device):
     finally:
         refusal = library.close_sink(device)
     if refusal is not None:
-        who = refusal["op"] or "the input pipeline"
         raise tf.errors.ResourceExhaustedError(
-            None,
-            None,
-            f"OOM when allocating {refusal['bytes']} bytes for {who} with "
-            f"{refusal['in_use_bytes']} bytes in use of "
-            f"{refusal['budget_bytes']}",
+            None, None, sn_tf.last_oom(device)
         )
 
 

@@ -11,6 +11,7 @@
 #include "cc/allocator/arena_allocator.h"
 #include "cc/allocator/arenas.h"
 #include "cc/core/bytes.h"
+#include "grappler_pass/step_errors.h"
 
 namespace sn_tf {
 namespace {
@@ -26,12 +27,6 @@ constexpr int64_t kWorthReplanningBytes = 64 * 1024;
 
 // What a step finds in use may creep up without end; plans may not follow.
 constexpr int kMostReplans = 3;
-
-// Of a step that gets no further than its beginning.
-absl::Status StepRefused(const PlannedGraph& planned) {
-  return absl::ResourceExhaustedError(absl::StrCat(
-      InfeasibleMessage(planned), " No weight was changed in this step."));
-}
 
 double ElementsOf(const std::vector<int64_t>& dims) {
   double elements = 1;
@@ -66,6 +61,7 @@ void GraphRecord::SetPlan(const PlannedGraph& planned,
   plan_moves_ = planned.provisional;
   delays_writes_ = planned.imported.before_writes != kNone;
   planned_resident_bytes_ = planned.imported.memory.resident_bytes;
+  NoteMinBudget(planned);
   sizes_assumed_ = !planned.inputs.empty() && knowledge_.dims.empty();
   state_ = knowledge_.measured() && !profile_scaled_ ? State::kSettled
                                                      : State::kProvisional;
@@ -221,12 +217,20 @@ absl::Status GraphRecord::OnBeforeWrites(int64_t step_id) {
 }
 
 absl::Status GraphRecord::RefusedMemory(const Refusal& refused) {
+  PlannedStep step;
+  step.tiers = options_.tiers;
   if (tracing_) {
     StepProfile profile = EndTrace();
     profile.complete = false;
     LearnFrom(std::move(profile));
-    if (state_ == State::kInfeasible) return refusal_;
+    if (state_ == State::kInfeasible) {
+      step.min_budget_bytes = MinBudget();
+      return RanOutOfMemory(arena_, refused, std::move(step), refusal_);
+    }
   }
+  step.min_budget_bytes = MinBudget();
+  step.measured = knowledge_.measured();
+  step.outcome = WhatBecameOf(refused);
   if (refused.in_pieces) {
     knowledge_.scattered_bytes += refused.bytes;
     const std::shared_ptr<Session> session = session_.lock();
@@ -234,29 +238,35 @@ absl::Status GraphRecord::RefusedMemory(const Refusal& refused) {
   } else if (state_ == State::kSettled) {
     state_ = State::kProvisional;  // Not traced: the next one is.
   }
-  return absl::ResourceExhaustedError(absl::StrCat(
-      "OOM when allocating ", FormatBytes(refused.bytes), " for ", refused.op,
-      " with ", FormatBytes(refused.in_use_bytes), " in use of a budget of ",
-      FormatBytes(refused.budget_bytes), WhatBecameOf(refused)));
+  return RanOutOfMemory(arena_, refused, std::move(step));
 }
 
 std::string GraphRecord::WhatBecameOf(const Refusal& refused) const {
   if (delays_writes_ && !writes_began_ && !refused.in_pieces) {
-    return ", in a step that was to tell what its ops need. No weight was "
-           "changed. The next step is planned with what this one has told.";
+    return "This step was to tell what its ops need. No weight was changed. "
+           "The next step is planned with what this one has told.";
   }
   return absl::StrCat(
-      refused.in_pieces ? ": as much is free, but in smaller pieces."
-                        : ". The plan did not foresee it.",
+      refused.in_pieces ? "As much is free, but in smaller pieces."
+                        : "The plan did not foresee it.",
       " Nothing computed from there on was written to a weight, but weights "
       "whose gradients were complete before may have been updated. The next "
       "step is ",
-      refused.in_pieces
-          ? "planned to leave more room. If this happens again, lower the "
-            "budget, or use a smaller batch."
-          : "measured to make a better plan. If this happens again, free "
-            "tensors that are held between steps, raise the budget, or use a "
-            "smaller batch.");
+      refused.in_pieces ? "planned to leave more room."
+                        : "measured to make a better plan.");
+}
+
+void GraphRecord::NoteMinBudget(const PlannedGraph& planned) {
+  const MemoryPlan& plan = planned.plan;
+  // Where nothing has to move, no smaller plan was sought.
+  const int64_t least =
+      plan.min_budget_bytes > 0 ? plan.min_budget_bytes : plan.peak_bytes;
+  min_beyond_resident_bytes_ =
+      std::max<int64_t>(0, least - planned.imported.memory.resident_bytes);
+}
+
+int64_t GraphRecord::MinBudget() const {
+  return arena_->stats().resident_bytes + min_beyond_resident_bytes_;
 }
 
 absl::Status GraphRecord::OnStepEnd(int64_t step_id) {
@@ -306,6 +316,7 @@ void GraphRecord::LearnFrom(StepProfile profile) {
   knowledge_.profiled_schedule = schedule_;
   const auto planned = PlanGraph(*item_, options_, knowledge_);
   if (!planned.ok()) return;
+  NoteMinBudget(*planned);
   if (planned->plan.feasible) {
     session->WantNewGeneration();
     return;
@@ -342,23 +353,6 @@ void GraphRecord::RefreshReport() {
   const std::chrono::duration<double> seconds =
       std::chrono::steady_clock::now() - begin;
   if (planned.ok()) Publish(*planned, seconds.count());
-}
-
-std::string InfeasibleMessage(const PlannedGraph& planned) {
-  const MemoryPlan& plan = planned.plan;
-  const std::string op =
-      plan.limiting_op == kNone
-          ? "no op"
-          : absl::StrCat(
-                planned.imported.memory.ops[plan.limiting_op].name, " (",
-                planned.imported.memory.ops[plan.limiting_op].type, ")");
-  return absl::StrCat(
-      kInfeasible, ": received a budget of ", FormatBytes(plan.budget_bytes),
-      " (", plan.budget_bytes, " bytes); the smallest feasible budget is ",
-      planned.provisional ? "at least " : "", FormatBytes(plan.peak_bytes),
-      " (", plan.peak_bytes, " bytes), set by op ", op,
-      ". Raise the budget to at least that, train with a smaller batch, or use "
-      "smaller inputs.");
 }
 
 }  // namespace sn_tf

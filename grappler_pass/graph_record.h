@@ -76,8 +76,11 @@ class GraphRecord : public StepObserver {
   StepProfile EndTrace();
   // Fails a step that was refused memory.
   absl::Status RefusedMemory(const Refusal& refused);
-  // What that means for the weights and for the next step, for people.
+  // What that means for the weights and for the next step: sentences.
   std::string WhatBecameOf(const Refusal& refused) const;
+  // The smallest budget that is known to do, with what is resident now.
+  int64_t MinBudget() const;
+  void NoteMinBudget(const PlannedGraph& planned);
   // No plan meets the budget: steps are refused.
   void SetInfeasible(const PlannedGraph& planned);
   // Plans anew where an allocation of that step was refused.
@@ -99,6 +102,7 @@ class GraphRecord : public StepObserver {
   // has found more.
   int64_t planned_resident_bytes_ = 0;
   int outgrown_ = 0;
+  int64_t min_beyond_resident_bytes_ = 0;
   bool plan_moves_ = false;
   bool delays_writes_ = false;
   bool writes_began_ = false;    // In the latest step.
@@ -108,13 +112,6 @@ class GraphRecord : public StepObserver {
   bool tracing_ = false;
   int64_t trace_begin_bytes_ = 0;
 };
-
-// Why the plan cannot be met: budget, smallest budget, the op that sets it,
-// and what to do. Begins with kInfeasible.
-std::string InfeasibleMessage(const PlannedGraph& planned);
-
-// By this prefix Python knows the error.
-inline constexpr char kInfeasible[] = "sn_tf: infeasible budget";
 
 }  // namespace sn_tf
 

@@ -17,6 +17,7 @@ from sn_tf import _library, sim
 from sn_tf.callbacks import MemoryBudget
 from sn_tf.config import disable, enable, report, scope, session_config
 from sn_tf.errors import InfeasibleBudgetError
+from sn_tf.oom import last_oom
 from sn_tf.reports import (
     LinkStats,
     MemoryStats,
@@ -40,6 +41,7 @@ __all__ = [
     "__version__",
     "disable",
     "enable",
+    "last_oom",
     "report",
     "reset_peak",
     "scope",

@@ -49,6 +49,7 @@ class Library:
             "SnTfStats": (owned, [text]),
             "SnTfResetPeak": (None, [text]),
             "SnTfSetBudget": (owned, [text, number]),
+            "SnTfLastOom": (owned, [text]),
             "SnTfOpenSink": (None, [text]),
             "SnTfCloseSink": (owned, [text]),
             "SnTfMakeTiers": (owned, [text, text]),
@@ -103,6 +104,14 @@ class Library:
     def set_budget(self, device: str, budget_bytes: int) -> None:
         """Sets the arena's hard limit; 0 lifts it."""
         self._check(self._c.SnTfSetBudget(device.encode(), budget_bytes))
+
+    def last_oom(self, device: str) -> tuple[int, str]:
+        """How often the device ran out of memory, and the latest message."""
+        text = self._take(self._c.SnTfLastOom(device.encode()))
+        if text is None:
+            return 0, ""
+        latest = json.loads(text)
+        return int(latest["number"]), str(latest["message"])
 
     def open_sink(self, device: str) -> None:
         """Lets ops that are refused memory run on in vain; see capi.h."""

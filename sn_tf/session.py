@@ -21,6 +21,7 @@ import tensorflow as tf
 
 from sn_tf import _library
 from sn_tf.errors import INFEASIBLE_MARKER, InfeasibleBudgetError
+from sn_tf.oom import OomNotes
 from sn_tf.options import Options, make_options
 from sn_tf.reports import PlanReport, write_reports
 
@@ -236,6 +237,7 @@ class Activation:
         self.session = session
         self._of_thread = of_thread
         self._restore: Callable[[], None] | None = None
+        self._notes: OomNotes | None = None
 
     def start(self) -> None:
         """Sets the arena's budget and the thread's options.
@@ -245,6 +247,7 @@ class Activation:
                 is active disagrees.
         """
         session = self.session
+        self._notes = OomNotes(session.device)
         with _lock:
             check_agreement(session.settings)
             if not _active_for(session.device):
@@ -289,6 +292,8 @@ class Activation:
         """Calls `stop`, and names the cause where that was the budget."""
         self.stop()
         infeasible = self.session.translate(error)
+        if self._notes is not None:
+            self._notes.add_to(infeasible or error)
         if infeasible is not None:
             raise infeasible from error
 

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <utility>
 
-#include "absl/strings/string_view.h"
 #include "tsl/profiler/lib/scoped_memory_debug_annotation.h"
 
 namespace sn_tf {
@@ -16,14 +15,14 @@ int64_t NowNs() {
       .count();
 }
 
-AllocationEvent::Region RegionOf(absl::string_view name) {
+}  // namespace
+
+AllocationEvent::Region RegionOf(std::string_view name) {
   if (name == "output") return AllocationEvent::Region::kOutput;
   if (name == "temp") return AllocationEvent::Region::kTemp;
   if (name == "persist") return AllocationEvent::Region::kPersistent;
   return AllocationEvent::Region::kOther;
 }
-
-}  // namespace
 
 AllocationEvent DescribeAllocation() {
   const auto& annotation =

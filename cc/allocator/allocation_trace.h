@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -29,6 +30,9 @@ struct AllocationEvent {
   int32_t dtype = 0;  // tensorflow::DataType.
   std::string shape;  // "[32,56,56,64]"; empty where unknown.
 };
+
+// Of the name that TensorFlow has for it.
+AllocationEvent::Region RegionOf(std::string_view name);
 
 // What TensorFlow says about the allocation that this thread is making: step,
 // op, region, dtype and shape.

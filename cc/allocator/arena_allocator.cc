@@ -10,8 +10,6 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "cc/core/bytes.h"
-#include "tensorflow/core/framework/types.h"
-#include "tsl/profiler/lib/scoped_memory_debug_annotation.h"
 #include "xla/tsl/platform/logging.h"
 
 namespace sn_tf {
@@ -32,13 +30,6 @@ int64_t NowNs() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
              std::chrono::steady_clock::now().time_since_epoch())
       .count();
-}
-
-// False also where TensorFlow did not say what the elements are.
-bool HasPlainBytes(const AllocationEvent& event) {
-  const auto dtype = static_cast<tensorflow::DataType>(event.dtype);
-  return dtype != tensorflow::DT_INVALID &&
-         tensorflow::DataTypeCanUseMemcpy(dtype);
 }
 
 }  // namespace
@@ -189,6 +180,7 @@ ArenaAllocator::Outcome ArenaAllocator::TryAllocate(int64_t bytes,
       trace_.RecordAllocation(offset, rounded, std::move(event));
     }
   }
+  if (bytes >= LiveBlocks::kLeastBytes) live_.Add(offset, bytes);
   // The new block's pages are not touched yet: others go first.
   if (decommit) DecommitToWarmLimit();
   *block = range_.base() + offset;
@@ -245,43 +237,6 @@ ArenaAllocator::Outcome ArenaAllocator::AllocateInGrace(int64_t bytes,
   return outcome;
 }
 
-void* ArenaAllocator::Refuse(Outcome outcome, int64_t bytes) {
-  AllocationEvent event = DescribeAllocation();
-  Refusal refusal{event.op, bytes};
-  {
-    absl::MutexLock lock(&mutex_);
-    refusal.in_use_bytes = arena_.in_use_bytes();
-    const bool over_budget = outcome == Outcome::kOverBudget;
-    refusal.budget_bytes = over_budget ? budget_bytes_ : range_.bytes();
-    refusal.in_pieces =
-        !over_budget && refusal.in_use_bytes + bytes <= refusal.budget_bytes;
-  }
-  log_.Write(name_, event.step_id, refusal, Describe(outcome));
-  if (outcome == Outcome::kNoAddresses && !is_all_memory()) return nullptr;
-  char* const sink = static_cast<char*>(
-      sink_.Take(event.step_id, refusal, HasPlainBytes(event)));
-  absl::MutexLock lock(&mutex_);
-  if (!trace_.active()) return sink;
-  const int64_t rounded = arena_.RoundUp(bytes);
-  if (sink == nullptr) {
-    trace_.RecordRefusal(rounded, std::move(event));
-  } else {
-    trace_.RecordAllocation(sink - range_.base(), rounded, std::move(event));
-  }
-  return sink;
-}
-
-const char* ArenaAllocator::Describe(Outcome outcome) const {
-  if (outcome == Outcome::kOverBudget) {
-    return "would pass the budget. Raise it, or use a smaller batch.";
-  }
-  return is_all_memory()
-             ? "finds no such block in the memory. Use a smaller batch."
-             : "finds no such block in the reserved addresses. Raise the limit "
-               "on this process's address space (ulimit -v), or use a smaller "
-               "batch.";
-}
-
 int64_t ArenaAllocator::OffsetOf(const void* ptr) const {
   if (!range_.Contains(ptr)) {
     LOG(FATAL) << name_ << ": asked about or to free " << ptr
@@ -309,6 +264,7 @@ void ArenaAllocator::DeallocateRaw(void* ptr) {
   {
     absl::MutexLock lock(&mutex_);
     const int64_t bytes = arena_.Free(offset);
+    if (bytes >= LiveBlocks::kLeastBytes) live_.Remove(offset);
     ++frees_;
     if (trace_.active()) trace_.RecordFree(offset, bytes);
     if (bytes >= kLargeBytes && budget_bytes_ == 0) {

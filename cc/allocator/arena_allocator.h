@@ -31,10 +31,12 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "cc/allocator/allocation_trace.h"
+#include "cc/allocator/live_blocks.h"
 #include "cc/allocator/refusal_log.h"
 #include "cc/allocator/refusal_sink.h"
 #include "cc/core/address_range.h"
 #include "cc/core/arena.h"
+#include "cc/core/immovable_memory.h"
 #include "cc/core/resident_pages.h"
 #include "xla/tsl/framework/allocator.h"
 
@@ -81,6 +83,11 @@ class ArenaAllocator : public tsl::Allocator {
     evictable_ = std::move(callback);
   }
 
+  // Asked, without any lock held, what could make no room and why, when a step
+  // runs out of memory.
+  using ImmovableCallback = std::function<ImmovableMemory()>;
+  void SetImmovableCallback(ImmovableCallback callback);
+
   // Until CloseSink, ops of that step (or of any: RefusalSink::kAnyStep) get
   // memory that keeps nothing where there is no room; see refusal_sink.h. In a
   // trace that counts as memory.
@@ -93,6 +100,8 @@ class ArenaAllocator : public tsl::Allocator {
     return sink_.Close(step_id);
   }
   RefusalSink* sink() { return &sink_; }
+  RefusalLog* refusal_log() { return &log_; }
+  const LiveBlocks& live_blocks() const { return live_; }
 
   // The arena as it is now, to try allocations in.
   Arena Snapshot() const;
@@ -142,8 +151,11 @@ class ArenaAllocator : public tsl::Allocator {
                           void** block) ABSL_LOCKS_EXCLUDED(mutex_);
   // What to answer where there is no room; nullptr if nothing can be.
   void* Refuse(Outcome outcome, int64_t bytes) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Of a refusal, for people.
-  const char* Describe(Outcome outcome) const;
+  Refusal DescribeRefusal(Outcome outcome, int64_t bytes,
+                          const AllocationEvent& event) const
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // Adds to the first refusal of a step what is live, and tells of it.
+  void TellOf(Refusal* refusal) ABSL_LOCKS_EXCLUDED(mutex_);
   // False where `ptr` is not of the sink.
   bool ReleaseSink(void* ptr) ABSL_LOCKS_EXCLUDED(mutex_);
   // Ends the process where `ptr` is not of the arena.
@@ -159,6 +171,7 @@ class ArenaAllocator : public tsl::Allocator {
   std::function<int64_t()> evictable_;
   RefusalSink sink_;
   RefusalLog log_;
+  LiveBlocks live_;
 
   mutable absl::Mutex mutex_;
   Arena arena_ ABSL_GUARDED_BY(mutex_);
@@ -169,6 +182,7 @@ class ArenaAllocator : public tsl::Allocator {
   int64_t step_begin_bytes_ ABSL_GUARDED_BY(mutex_) = -1;  // -1: no step yet.
   int64_t largest_alloc_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   std::shared_ptr<const PressureCallback> pressure_ ABSL_GUARDED_BY(mutex_);
+  std::shared_ptr<const ImmovableCallback> immovable_ ABSL_GUARDED_BY(mutex_);
   int64_t frees_ ABSL_GUARDED_BY(mutex_) = 0;  // Ever.
 };
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cc/allocator/refusal_log.h"
 
+#include <utility>
+
 #include "absl/time/clock.h"
-#include "cc/core/bytes.h"
 #include "xla/tsl/platform/logging.h"
 
 namespace sn_tf {
@@ -12,22 +13,39 @@ constexpr absl::Duration kInterval = absl::Seconds(1);
 
 }  // namespace
 
-void RefusalLog::Write(const std::string& allocator, int64_t step_id,
-                       const Refusal& refusal, const char* what) {
+bool RefusalLog::Begins(int64_t step_id) {
   const absl::Time now = absl::Now();
-  {
-    absl::MutexLock lock(&mutex_);
-    // Ops that run outside steps share the step id 0.
-    if (step_id == step_id_ && (step_id != 0 || now - time_ < kInterval)) {
-      return;
-    }
-    step_id_ = step_id;
-    time_ = now;
+  absl::MutexLock lock(&mutex_);
+  // Ops that run outside steps share the step id 0.
+  if (step_id == step_id_ && (step_id != 0 || now - time_ < kInterval)) {
+    return false;
   }
-  LOG(WARNING) << allocator << ": allocation refused. Requested "
-               << FormatBytes(refusal.bytes) << " with "
-               << FormatBytes(refusal.in_use_bytes) << " in use of "
-               << FormatBytes(refusal.budget_bytes) << ": that " << what;
+  step_id_ = step_id;
+  time_ = now;
+  return true;
+}
+
+void RefusalLog::Write(const OutOfMemory& out) {
+  std::string message = MessageOf(out);
+  LOG(WARNING) << message;
+  Keep(std::move(message));
+}
+
+void RefusalLog::WriteLine(const OutOfMemory& out) {
+  std::string message = MessageOf(out);
+  LOG(WARNING) << message.substr(0, message.find('\n'));
+  Keep(std::move(message));
+}
+
+void RefusalLog::Keep(std::string message) {
+  absl::MutexLock lock(&mutex_);
+  ++latest_.number;
+  latest_.message = std::move(message);
+}
+
+RefusalLog::Latest RefusalLog::latest() const {
+  absl::MutexLock lock(&mutex_);
+  return latest_;
 }
 
 }  // namespace sn_tf

@@ -21,6 +21,11 @@ void RefusalSink::Open(int64_t step_id) {
   open_[step_id].reset();
 }
 
+bool RefusalSink::IsOpenFor(int64_t step_id) const {
+  absl::MutexLock lock(&mutex_);
+  return open_.count(step_id) > 0;
+}
+
 std::optional<Refusal> RefusalSink::FirstOf(int64_t step_id) const {
   absl::MutexLock lock(&mutex_);
   const auto found = open_.find(step_id);

@@ -7,23 +7,14 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <string>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "cc/allocator/refusal.h"
 #include "cc/core/aligned_mapping.h"
 #include "cc/core/sink_memory.h"
 
 namespace sn_tf {
-
-// An allocation for which there was no room.
-struct Refusal {
-  std::string op;  // Empty where no op was running.
-  int64_t bytes = 0;
-  int64_t in_use_bytes = 0;
-  int64_t budget_bytes = 0;  // Or all the memory that there is.
-  bool in_pieces = false;    // As much was free, but in no one block.
-};
 
 // Several of TensorFlow's oneDNN kernels go on with a null output when they
 // are refused memory, and end the process. While the sink is open they get
@@ -38,6 +29,8 @@ class RefusalSink {
   // Opens for allocations of that step, or of any. Several steps may run at
   // once.
   void Open(int64_t step_id);
+  // Whether it is open for that very step.
+  bool IsOpenFor(int64_t step_id) const;
   // The first refusal of that step since Open.
   std::optional<Refusal> FirstOf(int64_t step_id) const;
   // Returns the same. Blocks taken stay valid until they are released.

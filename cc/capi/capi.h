@@ -49,6 +49,10 @@ SN_TF_EXPORT void SnTfResetPeak(const char* device);
 // Fails when more than `bytes` is in use now.
 SN_TF_EXPORT char* SnTfSetBudget(const char* device, int64_t bytes);
 
+// The latest message of a step that ran out of the device's memory, as a JSON
+// object: number (how many there were), message. NULL where there was none.
+SN_TF_EXPORT char* SnTfLastOom(const char* device);
+
 // Records every allocation and release until SnTfTraceStop, which returns them
 // as a JSON array of objects: time_ns step_id op region ("output", "temp",
 // "persistent", "other") dtype shape bytes id event ("alloc", "free",

@@ -200,6 +200,19 @@ char* SnTfSetBudget(const char* device, int64_t bytes) {
   return refused.empty() ? nullptr : sn_tf::CopyToC(refused);
 }
 
+char* SnTfLastOom(const char* device) {
+  sn_tf::ArenaAllocator* const arena = sn_tf::ArenaOf(device);
+  if (arena == nullptr) return nullptr;
+  const sn_tf::RefusalLog::Latest latest = arena->refusal_log()->latest();
+  if (latest.number == 0) return nullptr;
+  sn_tf::JsonWriter json;
+  json.BeginObject();
+  json.Key("number").Int(latest.number);
+  json.Key("message").String(latest.message);
+  json.EndObject();
+  return sn_tf::CopyToC(json.text());
+}
+
 void SnTfTraceStart(const char* device) {
   sn_tf::ArenaAllocator* const arena = sn_tf::ArenaOf(device);
   if (arena != nullptr) arena->StartTrace();

@@ -77,6 +77,7 @@ SimUnit::SimUnit(int index, int64_t memory_bytes, const LinkModel& model)
     return cache.MakeRoom(bytes_needed, &seen[this->index]);
   });
   memory.SetEvictableCallback([this] { return cache.evictable_bytes(); });
+  memory.SetImmovableCallback([this] { return cache.immovable(); });
 }
 
 std::string ConfigureSim(const SimOptions& options) {

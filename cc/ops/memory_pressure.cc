@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Joins the CPU arena and the pool: an allocation that would pass the budget
-// makes the tensor cache move out what it needs.
+// makes the tensor cache move out what it needs, and the message of one that
+// fails tells what could not move.
 #include <cstdint>
 
 #include "cc/allocator/arena_allocator.h"
@@ -15,6 +16,8 @@ namespace {
       [](int64_t bytes_needed) { return MakeRoomOnCpu(bytes_needed); });
   CpuArena()->SetEvictableCallback(
       [] { return CpuTraffic().cache.evictable_bytes(); });
+  CpuArena()->SetImmovableCallback(
+      [] { return CpuTraffic().cache.immovable(); });
   return true;
 }();
 

@@ -108,9 +108,9 @@ int64_t TensorCache::evictable_bytes() const {
   return stats_.cached_bytes - locked;
 }
 
-TensorCache::Immovable TensorCache::immovable() const {
+ImmovableMemory TensorCache::immovable() const {
   std::vector<std::shared_ptr<Evictable>> looked_at;  // See TakeVictims.
-  Immovable immovable;
+  ImmovableMemory immovable;
   std::lock_guard<std::mutex> lock(mutex_);
   for (const auto& [key, weak] : buffers_) {
     std::shared_ptr<Evictable> buffer = weak.lock();

@@ -13,6 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "cc/core/immovable_memory.h"
 #include "cc/core/lru.h"
 #include "cc/pool/transfer_progress.h"
 
@@ -71,14 +72,7 @@ class TensorCache {
   void Refused(const Evictable* buffer, std::string reason);
 
   // What cannot make room, and why.
-  struct Immovable {
-    int64_t locked_buffers = 0;  // Ops use them.
-    int64_t locked_bytes = 0;
-    int64_t refused_buffers = 0;  // No tier took them.
-    int64_t refused_bytes = 0;
-    std::string reason;  // Of the latest refusal.
-  };
-  Immovable immovable() const;
+  ImmovableMemory immovable() const;
 
   // What MakeRoom could evict.
   int64_t evictable_bytes() const;
