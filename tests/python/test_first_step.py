@@ -109,7 +109,8 @@ def test_the_failed_step_tells_the_op_that_failed(needed: int) -> None:
     (note,) = raised.value.__notes__
     assert note == sn_tf.last_oom()
     assert re.search(r"OOM when allocating .*MaxPoolGrad", note)
-    assert "no whole step was measured yet" in note
+    smallest = f"({raised.value.min_budget_bytes} bytes)"
+    assert f"{smallest}; no whole step was measured yet" in note
 
 
 def test_the_next_budget_works(needed: int) -> None:
