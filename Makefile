@@ -19,7 +19,7 @@ FUZZ_SECONDS ?= 600
 CXX_FILES = $(shell git ls-files '*.cc' '*.h')
 # What must hold on every device alike.
 CONFORMANCE := $(addprefix tests/python/test_,swap_ops.py training.py \
-  first_step.py functions.py)
+  first_step.py functions.py oom.py)
 PY_FOLDERS = sn_tf models benchmarks tests cmake setup.py
 
 DEMO_PACKAGES := g++ python3-venv

@@ -111,10 +111,19 @@ def main(argv=None):
     options = parser.parse_args(argv)
     arguments.check(parser, options)
     found, status = run(options)
-    from benchmarks import result
-
-    print(json.dumps(found) if options.json else result.summary(found))
+    print(json.dumps(found) if options.json else _summary(found, options))
     return status
+
+
+def _summary(found, options):
+    """The result for people; of memory that ran out, all that is told."""
+    import sn_tf
+    from benchmarks import devices, result
+
+    told = None
+    if found.get("error") == "ResourceExhausted":
+        told = sn_tf.last_oom(devices.name_of(options))
+    return told or result.summary(found)
 
 
 if __name__ == "__main__":

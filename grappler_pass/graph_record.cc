@@ -259,14 +259,15 @@ std::string GraphRecord::WhatBecameOf(const Refusal& refused) const {
 void GraphRecord::NoteMinBudget(const PlannedGraph& planned) {
   const MemoryPlan& plan = planned.plan;
   // Where nothing has to move, no smaller plan was sought.
-  const int64_t least =
+  min_budget_bytes_ =
       plan.min_budget_bytes > 0 ? plan.min_budget_bytes : plan.peak_bytes;
-  min_beyond_resident_bytes_ =
-      std::max<int64_t>(0, least - planned.imported.memory.resident_bytes);
+  min_budget_resident_bytes_ = planned.imported.memory.resident_bytes;
 }
 
 int64_t GraphRecord::MinBudget() const {
-  return arena_->stats().resident_bytes + min_beyond_resident_bytes_;
+  const int64_t grown =
+      arena_->stats().resident_bytes - min_budget_resident_bytes_;
+  return min_budget_bytes_ + std::max<int64_t>(0, grown);
 }
 
 absl::Status GraphRecord::OnStepEnd(int64_t step_id) {

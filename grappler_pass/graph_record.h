@@ -78,7 +78,7 @@ class GraphRecord : public StepObserver {
   absl::Status RefusedMemory(const Refusal& refused);
   // What that means for the weights and for the next step: sentences.
   std::string WhatBecameOf(const Refusal& refused) const;
-  // The smallest budget that is known to do, with what is resident now.
+  // The smallest budget that is known to do, with what has become resident.
   int64_t MinBudget() const;
   void NoteMinBudget(const PlannedGraph& planned);
   // No plan meets the budget: steps are refused.
@@ -102,7 +102,9 @@ class GraphRecord : public StepObserver {
   // has found more.
   int64_t planned_resident_bytes_ = 0;
   int outgrown_ = 0;
-  int64_t min_beyond_resident_bytes_ = 0;
+  // The smallest budget of the latest plan, and what was resident for it.
+  int64_t min_budget_bytes_ = 0;
+  int64_t min_budget_resident_bytes_ = 0;
   bool plan_moves_ = false;
   bool delays_writes_ = false;
   bool writes_began_ = false;    // In the latest step.

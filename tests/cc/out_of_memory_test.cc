@@ -4,10 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <utility>
 
 #include "cc/allocator/arena_allocator.h"
+#include "cc/pool/pool.h"
 #include "tsl/profiler/lib/scoped_memory_debug_annotation.h"
 
 namespace sn_tf {
@@ -220,6 +222,33 @@ TEST(OutOfMemoryTest, TheAllocatorTellsOncePerStep) {
   EXPECT_EQ(allocate("conv", 8 * kMB, kStep + 2), nullptr);
   EXPECT_EQ(arena.refusal_log()->latest().number, 2);
   arena.DeallocateRaw(kept);
+}
+
+class LockedBuffer : public Evictable {
+ public:
+  int64_t bytes() const override { return 5 * kMB; }
+  bool IsLocked() const override { return true; }
+  Eviction Evict() override { return Eviction::kFailed; }
+};
+
+TEST(OutOfMemoryTest, TheCpusArenaAsksItsTensorCache) {
+  TensorCache& cache = CpuTraffic().cache;
+  const auto locked = std::make_shared<LockedBuffer>();
+  const LockedBuffer refused;
+  cache.Insert(locked);
+  cache.Refused(&refused, "the tier is full");
+  ASSERT_EQ(CpuArena()->SetBudget(CpuArena()->stats().arena.in_use_bytes + kMB),
+            "");
+  EXPECT_EQ(CpuArena()->AllocateRaw(64, 2 * kMB), nullptr);
+  const std::string message = CpuArena()->refusal_log()->latest().message;
+  EXPECT_NE(message.find("could not move 1 buffer of 5.0 MB: ops use them.\n"
+                         "The tensor cache could not move 1 buffer of 5.0 MB: "
+                         "no tier took them (the tier is full).\n"),
+            std::string::npos)
+      << message;
+  EXPECT_EQ(CpuArena()->SetBudget(0), "");
+  cache.Erase(locked.get());
+  cache.Erase(&refused);
 }
 
 }  // namespace

@@ -5,10 +5,12 @@ import json
 import os
 import subprocess
 import sys
+import types
 from pathlib import Path
 
 import pytest
 
+import sn_tf
 from benchmarks import (
     WARM_UP_STEPS,
     child,
@@ -206,6 +208,15 @@ def test_compare_runs_the_sides_in_turn(monkeypatch):
     a, b = compare.measure(["A"], ["B"], 3)
     assert ran == ["A", "B"] * 3
     assert len(a) == len(b) == 3
+
+
+def test_people_are_told_all_of_memory_that_ran_out(monkeypatch):
+    options = types.SimpleNamespace(device="sim")
+    failure = {"error": "ResourceExhausted", "message": "OOM"}
+    monkeypatch.setattr(sn_tf, "last_oom", lambda device: f"all of {device}")
+    assert train_step._summary(failure, options) == "all of SIM:0"
+    failure["error"] = "InfeasibleBudget"
+    assert train_step._summary(failure, options) == "InfeasibleBudget: OOM"
 
 
 def test_compare_stops_at_an_error(monkeypatch):

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 from typing import Any
 
 import keras
@@ -105,6 +106,11 @@ def test_the_failed_step_tells_the_op_that_failed(needed: int) -> None:
     with pytest.raises(sn_tf.InfeasibleBudgetError) as raised:
         _fit(_model(), 0.95 * needed)
     assert "MaxPoolGrad" in raised.value.limiting_op
+    (note,) = raised.value.__notes__
+    assert note == sn_tf.last_oom()
+    assert re.search(r"OOM when allocating .*MaxPoolGrad", note)
+    smallest = f"({raised.value.min_budget_bytes} bytes)"
+    assert f"{smallest}; no whole step was measured yet" in note
 
 
 def test_the_next_budget_works(needed: int) -> None:
