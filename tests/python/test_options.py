@@ -11,6 +11,7 @@ import pytest
 
 from sn_tf import _library
 from sn_tf.options import Options, make_options
+from sn_tf.tiers import choose
 
 
 def test_mirrors_the_library() -> None:
@@ -44,7 +45,15 @@ def test_the_library_refuses_an_unknown_option() -> None:
 
 def test_defaults() -> None:
     options = make_options({"budget": "1GB"})
-    assert options == Options(budget_bytes=10**9)
+    chosen = choose("auto", "", "CPU:0")
+    assert chosen.tiers in ("file", "host")
+    assert options == Options(budget_bytes=10**9, **dataclasses.asdict(chosen))
+
+
+def test_nothing_is_made_for_tiers_that_are_not_used() -> None:
+    for arguments in ({"tiers": "none"}, {"policy": "liveness"}):
+        options = make_options({"budget": "1GB", **arguments})
+        assert options == Options(budget_bytes=10**9, **arguments)
 
 
 def test_arguments_come_before_the_environment(
@@ -66,9 +75,9 @@ def test_arguments_come_before_the_environment(
         report_dir=str(tmp_path / "reports"),
     )
     assert make_options({}) == from_environment
-    arguments = {"budget": 10**9, "tiers": "host", "batch_size": 8}
+    arguments = {"budget": 10**9, "policy": "auto", "batch_size": 8}
     assert make_options(arguments) == dataclasses.replace(
-        from_environment, budget_bytes=10**9, tiers="host", batch_size=8
+        from_environment, budget_bytes=10**9, policy="auto", batch_size=8
     )
 
 
@@ -85,7 +94,11 @@ def test_a_bad_environment_variable_is_named(
     [
         ("policy", "fast", "'auto', 'liveness'"),
         ("policy", 3, "'auto', 'liveness'"),
-        ("tiers", "disk", "'auto', 'host', 'none'"),
+        ("tiers", "disk", "Expected 'host', 'compressed' and 'file'"),
+        ("tiers", "host,host", "each at most once"),
+        ("tiers", "file:-1GB", "a size above 0"),
+        ("tiers", 5, "a list of tiers such as 'host:2GB,file:20GB'"),
+        ("cache", "maybe", "'on', 'off'"),
         ("batch_size", 0, "positive whole number"),
         ("batch_size", -4, "positive whole number"),
         ("batch_size", True, "positive whole number"),
@@ -105,7 +118,10 @@ def test_refuses_with_what_was_received_and_expected(
 ) -> None:
     with pytest.raises(ValueError) as error:
         make_options({"budget": "1GB", name: value})
-    assert f"{name}={value!r}" in str(error.value)
+    # The library, which reads tier lists, knows no names of arguments.
+    assert f"{name}={value!r}" in str(error.value) or repr(value) in str(
+        error.value
+    )
     assert expected in str(error.value)
 
 
