@@ -9,73 +9,13 @@
 #include <random>
 #include <vector>
 
+#include "tests/cc/naive_arena.h"
+
 namespace sn_tf {
 namespace {
 
 constexpr int64_t kKiB = 1024;
 constexpr int64_t kMiB = 1024 * kKiB;
-
-// The arena's rule in the fewest words: a map of free ranges, searched
-// linearly.
-class NaiveArena {
- public:
-  NaiveArena(int64_t capacity, int64_t unit) : unit_(unit) {
-    free_[0] = capacity;
-  }
-
-  int64_t Allocate(int64_t bytes) {
-    bytes = std::max(unit_, (bytes + unit_ - 1) / unit_ * unit_);
-    auto best = free_.end();
-    for (auto it = free_.begin(); it != free_.end(); ++it) {
-      if (it->second < bytes) continue;
-      if (best == free_.end() || it->second < best->second) best = it;
-    }
-    if (best == free_.end()) return Arena::kNoOffset;
-    const auto [offset, size] = *best;
-    free_.erase(best);
-    if (size > bytes) free_[offset + bytes] = size - bytes;
-    in_use_[offset] = bytes;
-    return offset;
-  }
-
-  void Free(int64_t offset) {
-    int64_t bytes = in_use_.at(offset);
-    in_use_.erase(offset);
-    auto next = free_.find(offset + bytes);
-    if (next != free_.end()) {
-      bytes += next->second;
-      free_.erase(next);
-    }
-    auto after = free_.lower_bound(offset);
-    if (after != free_.begin()) {
-      auto before = std::prev(after);
-      if (before->first + before->second == offset) {
-        before->second += bytes;
-        return;
-      }
-    }
-    free_[offset] = bytes;
-  }
-
-  int64_t largest_free() const {
-    int64_t largest = 0;
-    for (const auto& [offset, bytes] : free_) {
-      largest = std::max(largest, bytes);
-    }
-    return largest;
-  }
-
-  int64_t in_use() const {
-    int64_t sum = 0;
-    for (const auto& [offset, bytes] : in_use_) sum += bytes;
-    return sum;
-  }
-
- private:
-  int64_t unit_;
-  std::map<int64_t, int64_t> free_;
-  std::map<int64_t, int64_t> in_use_;
-};
 
 // Sizes as in training: mostly small, a few large, some repeated exactly.
 int64_t RandomSize(std::mt19937_64& random) {
@@ -228,6 +168,20 @@ TEST(ArenaTest, CopiesAreIndependent) {
   EXPECT_EQ(arena.in_use_bytes(), 1024);
   EXPECT_TRUE(copy.IsValid());
   EXPECT_TRUE(arena.IsValid());
+}
+
+TEST(ArenaTest, BlocksAreListedByOffset) {
+  Arena arena(kMiB);
+  const int64_t a = arena.Allocate(100);
+  const int64_t b = arena.Allocate(64);
+  const int64_t c = arena.Allocate(1024);
+  arena.Free(b);
+  const std::vector<Arena::Block> blocks = arena.Blocks();
+  ASSERT_EQ(blocks.size(), 2u);
+  EXPECT_EQ(blocks[0].offset, a);
+  EXPECT_EQ(blocks[0].bytes, 128);
+  EXPECT_EQ(blocks[1].offset, c);
+  EXPECT_EQ(blocks[1].bytes, 1024);
 }
 
 TEST(ArenaDeathTest, FreeingTwiceEndsTheProcess) {
