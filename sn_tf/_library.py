@@ -49,6 +49,9 @@ class Library:
             "SnTfStats": (owned, [text]),
             "SnTfResetPeak": (None, [text]),
             "SnTfSetBudget": (owned, [text, number]),
+            "SnTfTraceStart": (None, [text]),
+            "SnTfTraceStop": (owned, [text]),
+            "SnTfBlocks": (owned, [text]),
             "SnTfOpenSink": (None, [text]),
             "SnTfCloseSink": (owned, [text]),
             "SnTfSimConfigure": (owned, [ctypes.c_int, number, text]),
@@ -102,6 +105,20 @@ class Library:
     def set_budget(self, device: str, budget_bytes: int) -> None:
         """Sets the arena's hard limit; 0 lifts it."""
         self._check(self._c.SnTfSetBudget(device.encode(), budget_bytes))
+
+    def blocks(self, device: str) -> list[list[int]]:
+        """Offset and size of every block in use, by offset."""
+        text = self._take(self._c.SnTfBlocks(device.encode()))
+        return list(json.loads(text or "[]"))
+
+    def start_trace(self, device: str) -> None:
+        """Records allocations and releases until `stop_trace`."""
+        self._c.SnTfTraceStart(device.encode())
+
+    def stop_trace(self, device: str) -> list[dict[str, Any]]:
+        """What was recorded, in order; the fields are those of capi.h."""
+        text = self._take(self._c.SnTfTraceStop(device.encode()))
+        return list(json.loads(text or "[]"))
 
     def open_sink(self, device: str) -> None:
         """Lets ops that are refused memory run on in vain; see capi.h."""

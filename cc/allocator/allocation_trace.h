@@ -17,9 +17,10 @@ struct AllocationEvent {
   enum class Region { kOutput, kTemp, kPersistent, kOther };
   int64_t time_ns = 0;  // Monotonic clock.
   int64_t step_id = 0;
-  uint64_t id = 0;    // Pairs an allocation with its release; 0 for releases
-                      // of blocks allocated before the trace began.
-  int64_t bytes = 0;  // As requested, rounded up to the alignment.
+  uint64_t id = 0;     // Pairs an allocation with its release; 0 for releases
+                       // of blocks allocated before the trace began.
+  int64_t offset = 0;  // From the arena's base.
+  int64_t bytes = 0;   // As requested, rounded up to the alignment.
   Kind kind = Kind::kAllocate;
   // The rest is not known of releases.
   Region region = Region::kOther;
