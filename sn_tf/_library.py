@@ -50,6 +50,9 @@ class Library:
             "SnTfResetPeak": (None, [text]),
             "SnTfSetBudget": (owned, [text, number]),
             "SnTfLastOom": (owned, [text]),
+            "SnTfTraceStart": (None, [text]),
+            "SnTfTraceStop": (owned, [text]),
+            "SnTfBlocks": (owned, [text]),
             "SnTfOpenSink": (None, [text]),
             "SnTfCloseSink": (owned, [text]),
             "SnTfMakeTiers": (owned, [text, text]),
@@ -112,6 +115,20 @@ class Library:
             return 0, ""
         latest = json.loads(text)
         return int(latest["number"]), str(latest["message"])
+
+    def blocks(self, device: str) -> list[list[int]]:
+        """Offset and size of every block in use, by offset."""
+        text = self._take(self._c.SnTfBlocks(device.encode()))
+        return list(json.loads(text or "[]"))
+
+    def start_trace(self, device: str) -> None:
+        """Records allocations and releases until `stop_trace`."""
+        self._c.SnTfTraceStart(device.encode())
+
+    def stop_trace(self, device: str) -> list[dict[str, Any]]:
+        """What was recorded, in order; the fields are those of capi.h."""
+        text = self._take(self._c.SnTfTraceStop(device.encode()))
+        return list(json.loads(text or "[]"))
 
     def open_sink(self, device: str) -> None:
         """Lets ops that are refused memory run on in vain; see capi.h."""

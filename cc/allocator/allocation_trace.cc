@@ -54,6 +54,7 @@ void AllocationTrace::RecordAllocation(int64_t offset, int64_t bytes,
                                        AllocationEvent event) {
   event.time_ns = NowNs();
   event.id = ++last_id_;
+  event.offset = offset;
   event.bytes = bytes;
   live_ids_[offset] = event.id;
   events_.push_back(std::move(event));
@@ -62,6 +63,7 @@ void AllocationTrace::RecordAllocation(int64_t offset, int64_t bytes,
 void AllocationTrace::RecordFree(int64_t offset, int64_t bytes) {
   AllocationEvent event;
   event.time_ns = NowNs();
+  event.offset = offset;
   event.bytes = bytes;
   event.kind = AllocationEvent::Kind::kFree;
   if (const auto live = live_ids_.find(offset); live != live_ids_.end()) {

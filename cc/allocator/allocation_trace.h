@@ -18,9 +18,10 @@ struct AllocationEvent {
   enum class Region { kOutput, kTemp, kPersistent, kOther };
   int64_t time_ns = 0;  // Monotonic clock.
   int64_t step_id = 0;
-  uint64_t id = 0;    // Pairs an allocation with its release; 0 for releases
-                      // of blocks allocated before the trace began.
-  int64_t bytes = 0;  // As requested, rounded up to the alignment.
+  uint64_t id = 0;     // Pairs an allocation with its release; 0 for releases
+                       // of blocks allocated before the trace began.
+  int64_t offset = 0;  // From the arena's base.
+  int64_t bytes = 0;   // As requested, rounded up to the alignment.
   // In use, but would have left had this allocation needed room.
   int64_t evictable_bytes = 0;
   Kind kind = Kind::kAllocate;

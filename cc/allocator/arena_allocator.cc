@@ -7,8 +7,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
-#include "absl/time/time.h"
 #include "cc/core/bytes.h"
 #include "xla/tsl/platform/logging.h"
 
@@ -19,12 +17,9 @@ constexpr int64_t kAlignmentBytes = tsl::Allocator::kAllocatorAlignment;
 constexpr int64_t kLeastRangeBytes = int64_t{64} << 20;
 // Releases from this size on are a chance to let the recent peak decay.
 constexpr int64_t kLargeBytes = int64_t{1} << 20;
-// The pressure callback promises progress when it returns true; this bounds
-// the damage of one that does not keep the promise.
-constexpr int kMaxPressureAttempts = 256;
-// How long a refusal waits for what others are about to let go: an op's inputs
-// may be held a moment longer than it takes its successor to begin.
-constexpr absl::Duration kGrace = absl::Milliseconds(200);
+// One is taken whenever so much has been released: asking for the time takes
+// as long as an allocation.
+constexpr int64_t kReleasedBytes = int64_t{64} << 20;
 
 int64_t NowNs() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -49,7 +44,7 @@ std::string ArenaAllocator::SetBudget(int64_t bytes) {
   }
   bool decommit;
   {
-    absl::MutexLock lock(&mutex_);
+    ArenaMutexLock lock(&mutex_);
     const int64_t in_use = arena_.in_use_bytes();
     if (bytes > 0 && in_use > bytes) {
       return absl::StrCat(
@@ -71,31 +66,31 @@ void ArenaAllocator::SetPressureCallback(PressureCallback callback) {
       callback == nullptr
           ? nullptr
           : std::make_shared<const PressureCallback>(std::move(callback));
-  absl::MutexLock lock(&mutex_);
+  ArenaMutexLock lock(&mutex_);
   pressure_.swap(shared);
 }
 
 void ArenaAllocator::MarkStepBegin() {
-  absl::MutexLock lock(&mutex_);
+  ArenaMutexLock lock(&mutex_);
   step_begin_bytes_ = arena_.in_use_bytes();
 }
 
 int64_t ArenaAllocator::ReleaseFreePages() { return Decommit(0); }
 
 void ArenaAllocator::StartTrace() {
-  absl::MutexLock lock(&mutex_);
+  ArenaMutexLock lock(&mutex_);
   trace_.Start();
   tracing_.store(true, std::memory_order_relaxed);
 }
 
 std::vector<AllocationEvent> ArenaAllocator::StopTrace() {
-  absl::MutexLock lock(&mutex_);
+  ArenaMutexLock lock(&mutex_);
   tracing_.store(false, std::memory_order_relaxed);
   return trace_.Stop();
 }
 
 ArenaAllocatorStats ArenaAllocator::stats() const {
-  absl::MutexLock lock(&mutex_);
+  ArenaMutexLock lock(&mutex_);
   ArenaAllocatorStats stats;
   stats.arena = arena_.stats();
   stats.budget_bytes = budget_bytes_;
@@ -107,12 +102,12 @@ ArenaAllocatorStats ArenaAllocator::stats() const {
 }
 
 Arena ArenaAllocator::Snapshot() const {
-  absl::MutexLock lock(&mutex_);
+  ArenaMutexLock lock(&mutex_);
   return arena_;
 }
 
 void ArenaAllocator::ResetPeak() {
-  absl::MutexLock lock(&mutex_);
+  ArenaMutexLock lock(&mutex_);
   arena_.ResetPeak();
 }
 
@@ -131,15 +126,10 @@ void* ArenaAllocator::Allocate(size_t alignment, size_t num_bytes,
   const auto bytes = static_cast<int64_t>(std::min(num_bytes, kMost));
   const auto aligned = static_cast<int64_t>(std::min(alignment, kMost));
   void* block = nullptr;
-  Outcome outcome = TryAllocate(bytes, aligned, &block);
+  const Outcome outcome = TryAllocate(bytes, aligned, &block);
   if (outcome == Outcome::kDone) return block;
   // Without `may_wait` the caller has another way, and wants no trouble made.
-  if (!may_wait) return nullptr;
-  outcome = AllocateUnderPressure(bytes, aligned, outcome, &block);
-  if (outcome != Outcome::kDone) {
-    outcome = AllocateInGrace(bytes, aligned, outcome, &block);
-  }
-  return outcome == Outcome::kDone ? block : Refuse(outcome, bytes);
+  return may_wait ? AllocateInShortage(bytes, aligned, outcome) : nullptr;
 }
 
 ArenaAllocator::Outcome ArenaAllocator::TryAllocate(int64_t bytes,
@@ -149,16 +139,15 @@ ArenaAllocator::Outcome ArenaAllocator::TryAllocate(int64_t bytes,
   if (bytes > range_.bytes() || alignment > AddressRange::kBaseAlignmentBytes) {
     return Outcome::kNoAddresses;
   }
-  AllocationEvent event;
-  const bool tracing = tracing_.load(std::memory_order_relaxed);
-  if (tracing) {
+  std::optional<AllocationEvent> event;
+  if (tracing_.load(std::memory_order_relaxed)) {
     event = DescribeAllocation();
-    if (evictable_) event.evictable_bytes = evictable_();
+    if (evictable_) event->evictable_bytes = evictable_();
   }
   int64_t offset;
   bool decommit = false;
   {
-    absl::MutexLock lock(&mutex_);
+    ArenaMutexLock lock(&mutex_);
     const int64_t rounded = arena_.RoundUp(bytes);
     while (true) {
       if (budget_bytes_ > 0 &&
@@ -169,15 +158,14 @@ ArenaAllocator::Outcome ArenaAllocator::TryAllocate(int64_t bytes,
       if (offset != Arena::kNoOffset) break;
       if (decommits_ == 0) return Outcome::kNoAddresses;
       // The chunks held by another thread are free, and back in a moment.
-      mutex_.Await(absl::Condition(
-          +[](int* decommits) { return *decommits == 0; }, &decommits_));
+      changed_.wait(mutex_, [this] { return decommits_ == 0; });
     }
     largest_alloc_bytes_ = std::max(largest_alloc_bytes_, rounded);
     if (pages_.Touch(offset, rounded, arena_.in_use_bytes())) {
       decommit = pages_.ShouldDecommit(budget_bytes_);
     }
-    if (tracing && trace_.active()) {
-      trace_.RecordAllocation(offset, rounded, std::move(event));
+    if (event.has_value() && trace_.active()) {
+      trace_.RecordAllocation(offset, rounded, *std::move(event));
     }
   }
   if (bytes >= LiveBlocks::kLeastBytes) live_.Add(offset, bytes);
@@ -185,56 +173,6 @@ ArenaAllocator::Outcome ArenaAllocator::TryAllocate(int64_t bytes,
   if (decommit) DecommitToWarmLimit();
   *block = range_.base() + offset;
   return Outcome::kDone;
-}
-
-ArenaAllocator::Outcome ArenaAllocator::AllocateUnderPressure(int64_t bytes,
-                                                              int64_t alignment,
-                                                              Outcome outcome,
-                                                              void** block) {
-  for (int attempt = 0; attempt < kMaxPressureAttempts; ++attempt) {
-    std::shared_ptr<const PressureCallback> pressure;
-    int64_t needed;
-    {
-      absl::MutexLock lock(&mutex_);
-      pressure = pressure_;
-      needed = arena_.RoundUp(bytes);
-      if (outcome == Outcome::kOverBudget) {
-        needed += arena_.in_use_bytes() - budget_bytes_;
-      }
-    }
-    if (pressure == nullptr) break;
-    // Another thread may have made room meanwhile.
-    if (needed > 0 && !(*pressure)(needed)) break;
-    outcome = TryAllocate(bytes, alignment, block);
-    if (outcome == Outcome::kDone) break;
-  }
-  return outcome;
-}
-
-ArenaAllocator::Outcome ArenaAllocator::AllocateInGrace(int64_t bytes,
-                                                        int64_t alignment,
-                                                        Outcome outcome,
-                                                        void** block) {
-  // Outside of steps nothing runs beside; and steps that run on in vain are
-  // refused again and again.
-  const int64_t step_id = DescribeAllocation().step_id;
-  if (step_id == 0 || sink_.FirstOf(step_id).has_value()) return outcome;
-  const absl::Time deadline = absl::Now() + kGrace;
-  while (outcome != Outcome::kDone) {
-    int64_t frees;
-    {
-      absl::MutexLock lock(&mutex_);
-      frees = frees_;
-    }
-    outcome = TryAllocate(bytes, alignment, block);
-    if (outcome == Outcome::kDone) break;
-    const auto freed = [this, frees]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
-      return frees_ != frees;
-    };
-    absl::MutexLock lock(&mutex_);
-    if (!mutex_.AwaitWithDeadline(absl::Condition(&freed), deadline)) break;
-  }
-  return outcome;
 }
 
 int64_t ArenaAllocator::OffsetOf(const void* ptr) const {
@@ -245,40 +183,39 @@ int64_t ArenaAllocator::OffsetOf(const void* ptr) const {
   return static_cast<const char*>(ptr) - range_.base();
 }
 
-bool ArenaAllocator::ReleaseSink(void* ptr) {
-  const int64_t bytes = sink_.Release(ptr);
-  if (bytes == 0) return false;
-  absl::MutexLock lock(&mutex_);
-  if (trace_.active()) {
-    trace_.RecordFree(static_cast<char*>(ptr) - range_.base(),
-                      arena_.RoundUp(bytes));
-  }
-  return true;
-}
-
 void ArenaAllocator::DeallocateRaw(void* ptr) {
   if (ptr == nullptr) return;
   if (!range_.Contains(ptr) && ReleaseSink(ptr)) return;
   const int64_t offset = OffsetOf(ptr);
   bool decommit = false;
+  bool awaited;
   {
-    absl::MutexLock lock(&mutex_);
+    ArenaMutexLock lock(&mutex_);
     const int64_t bytes = arena_.Free(offset);
     if (bytes >= LiveBlocks::kLeastBytes) live_.Remove(offset);
     ++frees_;
+    awaited = waiting_ > 0;
     if (trace_.active()) trace_.RecordFree(offset, bytes);
     if (bytes >= kLargeBytes && budget_bytes_ == 0) {
-      pages_.Advance(NowNs(), arena_.in_use_bytes());
-      decommit = pages_.ShouldDecommit(0);
+      decommit = HasPeakDecayed(bytes);
     }
   }
+  if (awaited) changed_.notify_all();
   if (decommit) DecommitToWarmLimit();
+}
+
+bool ArenaAllocator::HasPeakDecayed(int64_t bytes) {
+  released_bytes_ += bytes;
+  if (released_bytes_ < kReleasedBytes) return false;
+  released_bytes_ = 0;
+  pages_.Advance(NowNs(), arena_.in_use_bytes());
+  return pages_.ShouldDecommit(0);
 }
 
 void ArenaAllocator::DecommitToWarmLimit() {
   int64_t target;
   {
-    absl::MutexLock lock(&mutex_);
+    ArenaMutexLock lock(&mutex_);
     const int64_t limit = pages_.WarmLimit(budget_bytes_);
     // A little below the limit, so that not every allocation ends up here.
     target = limit - limit / 32;
@@ -289,7 +226,7 @@ void ArenaAllocator::DecommitToWarmLimit() {
 int64_t ArenaAllocator::Decommit(int64_t target_bytes) {
   std::vector<ResidentPages::Piece> pieces;
   {
-    absl::MutexLock lock(&mutex_);
+    ArenaMutexLock lock(&mutex_);
     pieces = pages_.Take(arena_, target_bytes);
     if (pieces.empty()) return 0;
     ++decommits_;
@@ -304,7 +241,7 @@ int64_t ArenaAllocator::Decommit(int64_t target_bytes) {
       refused.push_back(&piece);
     }
   }
-  absl::MutexLock lock(&mutex_);
+  ArenaMutexLock lock(&mutex_);
   for (const ResidentPages::Piece* piece : refused) {
     pages_.Touch(piece->offset, piece->bytes, arena_.in_use_bytes());
   }
@@ -312,6 +249,7 @@ int64_t ArenaAllocator::Decommit(int64_t target_bytes) {
     arena_.Release(piece.chunk);
   }
   --decommits_;
+  changed_.notify_all();
   return decommitted;
 }
 
@@ -321,7 +259,7 @@ size_t ArenaAllocator::AllocatedSize(const void* ptr) const {
     if (bytes > 0) return static_cast<size_t>(bytes);
   }
   const int64_t offset = OffsetOf(ptr);
-  absl::MutexLock lock(&mutex_);
+  ArenaMutexLock lock(&mutex_);
   return static_cast<size_t>(arena_.SizeOf(offset));
 }
 
@@ -344,7 +282,7 @@ std::optional<tsl::AllocatorStats> ArenaAllocator::GetStats() {
 }
 
 bool ArenaAllocator::ClearStats() {
-  absl::MutexLock lock(&mutex_);
+  ArenaMutexLock lock(&mutex_);
   arena_.ResetPeak();
   largest_alloc_bytes_ = 0;
   return true;

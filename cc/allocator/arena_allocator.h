@@ -15,10 +15,13 @@
 //   resident stays within the warm limit: the budget or, without one, the
 //   recent peak and a quarter. What is beyond goes back to the system.
 // Thread-safe; one lock, held for tens of nanoseconds.
+// What happens where there is no room is in memory_shortage.cc and
+// arena_refusals.cc.
 #ifndef SN_TF_CC_ALLOCATOR_ARENA_ALLOCATOR_H_
 #define SN_TF_CC_ALLOCATOR_ARENA_ALLOCATOR_H_
 
 #include <atomic>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -29,8 +32,8 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
 #include "cc/allocator/allocation_trace.h"
+#include "cc/allocator/arena_mutex.h"
 #include "cc/allocator/live_blocks.h"
 #include "cc/allocator/refusal_log.h"
 #include "cc/allocator/refusal_sink.h"
@@ -141,6 +144,10 @@ class ArenaAllocator : public tsl::Allocator {
   void* Allocate(size_t alignment, size_t num_bytes, bool may_wait);
   Outcome TryAllocate(int64_t bytes, int64_t alignment, void** block)
       ABSL_LOCKS_EXCLUDED(mutex_);
+  // What follows where TryAllocate ended with `outcome`: asks for room, waits,
+  // or refuses.
+  void* AllocateInShortage(int64_t bytes, int64_t alignment, Outcome outcome)
+      ABSL_LOCKS_EXCLUDED(mutex_);
   // Asks for room until the allocation, of which `outcome` came, succeeds or
   // nobody can make any.
   Outcome AllocateUnderPressure(int64_t bytes, int64_t alignment,
@@ -160,6 +167,9 @@ class ArenaAllocator : public tsl::Allocator {
   bool ReleaseSink(void* ptr) ABSL_LOCKS_EXCLUDED(mutex_);
   // Ends the process where `ptr` is not of the arena.
   int64_t OffsetOf(const void* ptr) const;
+  // Notes that a large block was released. True where the recent peak has
+  // sunk so far that pages are to be given back.
+  bool HasPeakDecayed(int64_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void DecommitToWarmLimit() ABSL_LOCKS_EXCLUDED(mutex_);
   // Gives pages of free chunks back until `target_bytes` are resident.
   int64_t Decommit(int64_t target_bytes) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -173,7 +183,9 @@ class ArenaAllocator : public tsl::Allocator {
   RefusalLog log_;
   LiveBlocks live_;
 
-  mutable absl::Mutex mutex_;
+  mutable ArenaMutex mutex_;
+  // Notified when a decommit ends, and of releases for which somebody waits.
+  std::condition_variable_any changed_;
   Arena arena_ ABSL_GUARDED_BY(mutex_);
   ResidentPages pages_ ABSL_GUARDED_BY(mutex_);
   AllocationTrace trace_ ABSL_GUARDED_BY(mutex_);
@@ -184,6 +196,9 @@ class ArenaAllocator : public tsl::Allocator {
   std::shared_ptr<const PressureCallback> pressure_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<const ImmovableCallback> immovable_ ABSL_GUARDED_BY(mutex_);
   int64_t frees_ ABSL_GUARDED_BY(mutex_) = 0;  // Ever.
+  int waiting_ ABSL_GUARDED_BY(mutex_) = 0;    // Threads, for a release.
+  // Of large blocks, since the recent peak was last looked at.
+  int64_t released_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 // The process's CPU arena, made on first use, never destroyed.

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the arena allocator does where there is no room.
-#include <algorithm>
+// How the arena allocator refuses what found no room: who is told, and the
+// sink.
+#include <memory>
+#include <optional>
 #include <utility>
 
 #include "cc/allocator/arena_allocator.h"
@@ -24,7 +26,7 @@ void ArenaAllocator::SetImmovableCallback(ImmovableCallback callback) {
       callback == nullptr
           ? nullptr
           : std::make_shared<const ImmovableCallback>(std::move(callback));
-  absl::MutexLock lock(&mutex_);
+  ArenaMutexLock lock(&mutex_);
   immovable_.swap(shared);
 }
 
@@ -35,7 +37,7 @@ void* ArenaAllocator::Refuse(Outcome outcome, int64_t bytes) {
   if (outcome == Outcome::kNoAddresses && !is_all_memory()) return nullptr;
   char* const sink = static_cast<char*>(
       sink_.Take(event.step_id, refusal, HasPlainBytes(event)));
-  absl::MutexLock lock(&mutex_);
+  ArenaMutexLock lock(&mutex_);
   if (!trace_.active()) return sink;
   const int64_t rounded = arena_.RoundUp(bytes);
   if (sink == nullptr) {
@@ -54,7 +56,7 @@ Refusal ArenaAllocator::DescribeRefusal(Outcome outcome, int64_t bytes,
   refusal.dtype = event.dtype;
   refusal.shape = event.shape;
   refusal.step_id = event.step_id;
-  absl::MutexLock lock(&mutex_);
+  ArenaMutexLock lock(&mutex_);
   refusal.in_use_bytes = arena_.in_use_bytes();
   refusal.needed_bytes = refusal.in_use_bytes + arena_.RoundUp(bytes);
   refusal.largest_free_bytes = arena_.stats().largest_free_bytes;
@@ -77,7 +79,7 @@ void ArenaAllocator::TellOf(Refusal* refusal) {
   if (!begins && !first) return;
   std::shared_ptr<const ImmovableCallback> immovable;
   {
-    absl::MutexLock lock(&mutex_);
+    ArenaMutexLock lock(&mutex_);
     immovable = immovable_;
   }
   if (immovable != nullptr) refusal->immovable = (*immovable)();
@@ -89,6 +91,17 @@ void ArenaAllocator::TellOf(Refusal* refusal) {
   } else {
     log_.Write(out);
   }
+}
+
+bool ArenaAllocator::ReleaseSink(void* ptr) {
+  const int64_t bytes = sink_.Release(ptr);
+  if (bytes == 0) return false;
+  ArenaMutexLock lock(&mutex_);
+  if (trace_.active()) {
+    trace_.RecordFree(static_cast<char*>(ptr) - range_.base(),
+                      arena_.RoundUp(bytes));
+  }
+  return true;
 }
 
 }  // namespace sn_tf

@@ -64,14 +64,14 @@ void LiveBlocks::AddOf(Maker* maker, int64_t offset, int64_t bytes,
   }
   const ChunkIndex index = free_.back();
   free_.pop_back();
-  blocks_[index] = {bytes, step_id, maker};
-  places_.Insert(offset, index);
+  blocks_[index] = {offset, bytes, step_id, maker};
+  places_.Insert(blocks_, index);
   ++maker->live;
 }
 
 void LiveBlocks::Remove(int64_t offset) {
   absl::MutexLock lock(&mutex_);
-  const ChunkIndex index = places_.Erase(offset);
+  const ChunkIndex index = places_.Erase(blocks_, offset);
   if (index == kNoChunk) return;
   --blocks_[index].maker->live;
   blocks_[index] = Block();

@@ -81,6 +81,7 @@ class LiveBlocks {
     size_t operator()(const Key& key) const;
   };
   struct Block {
+    int64_t offset = 0;
     int64_t bytes = 0;
     int64_t step_id = 0;
     Maker* maker = nullptr;  // nullptr: the entry is free.
@@ -98,8 +99,8 @@ class LiveBlocks {
   std::unordered_map<Key, std::unique_ptr<Maker>, KeyHash> makers_
       ABSL_GUARDED_BY(mutex_);
   size_t most_makers_ ABSL_GUARDED_BY(mutex_) = size_t{1} << 14;
-  OffsetTable places_ ABSL_GUARDED_BY(mutex_);  // Into blocks_.
   std::vector<Block> blocks_ ABSL_GUARDED_BY(mutex_);
+  OffsetTable<std::vector<Block>> places_ ABSL_GUARDED_BY(mutex_);
   std::vector<ChunkIndex> free_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -55,10 +55,14 @@ SN_TF_EXPORT char* SnTfLastOom(const char* device);
 
 // Records every allocation and release until SnTfTraceStop, which returns them
 // as a JSON array of objects: time_ns step_id op region ("output", "temp",
-// "persistent", "other") dtype shape bytes id event ("alloc", "free",
-// "refused").
+// "persistent", "other") dtype shape bytes id offset (of the block in the
+// arena) event ("alloc", "free", "refused").
 SN_TF_EXPORT void SnTfTraceStart(const char* device);
 SN_TF_EXPORT char* SnTfTraceStop(const char* device);
+
+// JSON array of the blocks that the device's arena has in use, by address:
+// [offset, bytes] each. nullptr for an unknown device.
+SN_TF_EXPORT char* SnTfBlocks(const char* device);
 
 // Until SnTfCloseSink, ops that are refused memory get some that keeps nothing,
 // and run on; what they compute means nothing. For measuring where the process

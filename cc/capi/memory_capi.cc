@@ -150,8 +150,22 @@ std::string TraceJson(const std::vector<AllocationEvent>& events) {
     json.Key("shape").String(event.shape);
     json.Key("bytes").Int(event.bytes);
     json.Key("id").Int(static_cast<int64_t>(event.id));
+    json.Key("offset").Int(event.offset);
     json.Key("event").String(NameOf(event.kind));
     json.EndObject();
+  }
+  json.EndArray();
+  return json.text();
+}
+
+std::string BlocksJson(const Arena& arena) {
+  JsonWriter json;
+  json.BeginArray();
+  for (const Arena::Block& block : arena.Blocks()) {
+    json.BeginArray();
+    json.Int(block.offset);
+    json.Int(block.bytes);
+    json.EndArray();
   }
   json.EndArray();
   return json.text();
@@ -266,6 +280,12 @@ char* SnTfTraceStop(const char* device) {
   sn_tf::ArenaAllocator* const arena = sn_tf::ArenaOf(device);
   if (arena == nullptr) return nullptr;
   return sn_tf::CopyToC(sn_tf::TraceJson(arena->StopTrace()));
+}
+
+char* SnTfBlocks(const char* device) {
+  const sn_tf::ArenaAllocator* const arena = sn_tf::ArenaOf(device);
+  if (arena == nullptr) return nullptr;
+  return sn_tf::CopyToC(sn_tf::BlocksJson(arena->Snapshot()));
 }
 
 }  // extern "C"

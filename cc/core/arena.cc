@@ -9,6 +9,15 @@
 namespace sn_tf {
 namespace {
 
+// Tried on recorded training: from half to twice as much hardly matters.
+constexpr int64_t kSmallBytes = 32 * 1024;
+constexpr int64_t kExtentBytes = 256 * 1024;
+// A free part of extents becomes a large chunk from this size on, well above
+// that of an extent just added.
+constexpr int64_t kReturnedBytes = 2 * kExtentBytes;
+// An arena of fewer has none.
+constexpr int64_t kLeastExtents = 256;
+
 [[noreturn]] void Die(const char* call, int64_t offset) {
   std::fprintf(
       stderr,
@@ -30,11 +39,14 @@ double ArenaStats::fragmentation() const {
 Arena::Arena(int64_t capacity_bytes, int64_t alignment_bytes)
     : capacity_bytes_(capacity_bytes & -alignment_bytes),
       alignment_bytes_(alignment_bytes),
-      free_(__builtin_ctzll(static_cast<uint64_t>(alignment_bytes))) {
+      small_bytes_(
+          capacity_bytes_ < kLeastExtents * kExtentBytes ? 0 : kSmallBytes),
+      large_(__builtin_ctzll(static_cast<uint64_t>(alignment_bytes))),
+      small_(__builtin_ctzll(static_cast<uint64_t>(alignment_bytes))) {
   if (capacity_bytes_ <= 0) return;
   last_ = pool_.Acquire();
   pool_[last_].bytes = capacity_bytes_;
-  free_.Insert(pool_, last_);
+  large_.Insert(pool_, last_);
 }
 
 int64_t Arena::RoundUp(int64_t bytes) const {
@@ -43,46 +55,79 @@ int64_t Arena::RoundUp(int64_t bytes) const {
 }
 
 int64_t Arena::Allocate(int64_t bytes) {
-  if (bytes < 0 || bytes > capacity_bytes_) return kNoOffset;
-  const int64_t rounded = RoundUp(bytes);
-  const ChunkIndex chunk = free_.BestFit(pool_, rounded);
-  if (chunk == kNoChunk) return kNoOffset;
-  return Place(chunk, rounded, 0);
+  return Allocate(bytes, alignment_bytes_);
 }
 
 int64_t Arena::Allocate(int64_t bytes, int64_t alignment_bytes) {
-  if (alignment_bytes <= alignment_bytes_) return Allocate(bytes);
   if (bytes < 0 || bytes > capacity_bytes_) return kNoOffset;
   const int64_t rounded = RoundUp(bytes);
-  // The best fit may happen to be aligned; a chunk with room for any padding
-  // is aligned somewhere.
-  ChunkIndex chunk = free_.BestFit(pool_, rounded);
-  if (chunk == kNoChunk) return kNoOffset;
-  int64_t padding = -pool_[chunk].offset & (alignment_bytes - 1);
-  if (padding > pool_[chunk].bytes - rounded) {
-    const int64_t most_padding = alignment_bytes - alignment_bytes_;
-    if (most_padding > capacity_bytes_ - rounded) return kNoOffset;
-    chunk = free_.BestFit(pool_, rounded + most_padding);
-    if (chunk == kNoChunk) return kNoOffset;
-    padding = -pool_[chunk].offset & (alignment_bytes - 1);
+  Fit fit;
+  if (rounded <= small_bytes_ && alignment_bytes <= small_bytes_) {
+    fit = FindIn(small_, rounded, alignment_bytes);
+    if (fit.chunk == kNoChunk && AddExtent()) {
+      fit = FindIn(small_, rounded, alignment_bytes);
+    }
   }
-  return Place(chunk, rounded, padding);
+  if (fit.chunk == kNoChunk) fit = FindIn(large_, rounded, alignment_bytes);
+  if (fit.chunk == kNoChunk) fit = FindIn(small_, rounded, alignment_bytes);
+  return fit.chunk == kNoChunk ? kNoOffset : Place(fit, rounded);
 }
 
-int64_t Arena::Place(ChunkIndex chunk, int64_t bytes, int64_t padding) {
-  free_.Erase(pool_, chunk);
-  if (padding > 0) {
-    const ChunkIndex aligned = Split(chunk, padding);
-    free_.Insert(pool_, chunk);
-    chunk = aligned;
+Arena::Fit Arena::FindIn(const FreeIndex& index, int64_t bytes,
+                         int64_t alignment_bytes) const {
+  ChunkIndex chunk = index.BestFit(pool_, bytes);
+  if (chunk == kNoChunk || alignment_bytes <= alignment_bytes_) {
+    return {chunk, 0};
+  }
+  // The best fit may happen to be aligned; a chunk with room for any padding
+  // is aligned somewhere.
+  int64_t padding = -pool_[chunk].offset & (alignment_bytes - 1);
+  if (padding > pool_[chunk].bytes - bytes) {
+    const int64_t most_padding = alignment_bytes - alignment_bytes_;
+    if (most_padding > capacity_bytes_ - bytes) return {};
+    chunk = index.BestFit(pool_, bytes + most_padding);
+    if (chunk == kNoChunk) return {};
+    padding = -pool_[chunk].offset & (alignment_bytes - 1);
+  }
+  return {chunk, padding};
+}
+
+bool Arena::AddExtent() {
+  ChunkIndex chunk = large_.BestFit(pool_, kExtentBytes);
+  if (chunk == kNoChunk) return false;
+  if (pool_[chunk].bytes > kExtentBytes) {
+    const ChunkIndex rest = chunk;
+    chunk = InsertBefore(rest, kExtentBytes);
+    large_.Resize(pool_, rest, pool_[rest].offset + kExtentBytes,
+                  pool_[rest].bytes - kExtentBytes);
+  } else {
+    large_.Erase(pool_, chunk);
+  }
+  pool_[chunk].in_extent = true;
+  AddToIndex(chunk);
+  return true;
+}
+
+int64_t Arena::Place(Fit fit, int64_t bytes) {
+  ChunkIndex chunk = fit.chunk;
+  FreeIndex& index = IndexOf(chunk);
+  if (fit.padding > 0) {
+    const ChunkIndex padding = InsertBefore(chunk, fit.padding);
+    index.Resize(pool_, chunk, pool_[chunk].offset + fit.padding,
+                 pool_[chunk].bytes - fit.padding);
+    index.Insert(pool_, padding);
   }
   if (pool_[chunk].bytes > bytes) {
-    const ChunkIndex rest = Split(chunk, bytes);
-    free_.Insert(pool_, rest);
+    const ChunkIndex rest = chunk;
+    chunk = InsertBefore(rest, bytes);
+    index.Resize(pool_, rest, pool_[rest].offset + bytes,
+                 pool_[rest].bytes - bytes);
+  } else {
+    index.Erase(pool_, chunk);
   }
   Chunk& placed = pool_[chunk];
   placed.state = Chunk::State::kInUse;
-  in_use_.Insert(placed.offset, chunk);
+  in_use_.Insert(pool_, chunk);
   in_use_bytes_ += bytes;
   peak_bytes_ = std::max(peak_bytes_, in_use_bytes_);
   high_water_bytes_ = std::max(high_water_bytes_, placed.end());
@@ -90,57 +135,76 @@ int64_t Arena::Place(ChunkIndex chunk, int64_t bytes, int64_t padding) {
   return placed.offset;
 }
 
-ChunkIndex Arena::Split(ChunkIndex chunk, int64_t bytes) {
-  const ChunkIndex rest = pool_.Acquire();
-  Chunk& first = pool_[chunk];
-  Chunk& second = pool_[rest];
-  second.offset = first.offset + bytes;
-  second.bytes = first.bytes - bytes;
-  second.previous = chunk;
-  second.next = first.next;
-  if (second.next != kNoChunk) {
-    pool_[second.next].previous = rest;
-  } else {
-    last_ = rest;
-  }
+ChunkIndex Arena::InsertBefore(ChunkIndex chunk, int64_t bytes) {
+  const ChunkIndex inserted = pool_.Acquire();
+  Chunk& first = pool_[inserted];
+  Chunk& second = pool_[chunk];
+  first.offset = second.offset;
   first.bytes = bytes;
-  first.next = rest;
-  return rest;
+  first.previous = second.previous;
+  first.next = chunk;
+  first.in_extent = second.in_extent;
+  // kNoChunk has neighbours that nobody asks for.
+  pool_[first.previous].next = inserted;
+  second.previous = inserted;
+  return inserted;
 }
 
-void Arena::Merge(ChunkIndex chunk, ChunkIndex next) {
-  Chunk& first = pool_[chunk];
-  const Chunk& second = pool_[next];
-  first.bytes += second.bytes;
-  first.next = second.next;
-  if (first.next != kNoChunk) {
-    pool_[first.next].previous = chunk;
-  } else {
-    last_ = chunk;
-  }
-  pool_.Recycle(next);
+void Arena::Unlink(ChunkIndex chunk) {
+  const Chunk& unlinked = pool_[chunk];
+  pool_[unlinked.previous].next = unlinked.next;
+  pool_[unlinked.next].previous = unlinked.previous;
+  if (chunk == last_) last_ = unlinked.previous;
+  pool_.Recycle(chunk);
 }
 
 void Arena::MakeFree(ChunkIndex chunk) {
-  const auto is_free = [this](ChunkIndex neighbour) {
-    return neighbour != kNoChunk &&
-           pool_[neighbour].state == Chunk::State::kFree;
-  };
   pool_[chunk].state = Chunk::State::kFree;
-  if (const ChunkIndex next = pool_[chunk].next; is_free(next)) {
-    free_.Erase(pool_, next);
-    Merge(chunk, next);
+  chunk = AddToIndex(chunk);
+  if (!pool_[chunk].in_extent || !IsLarge(pool_[chunk])) return;
+  small_.Erase(pool_, chunk);
+  pool_[chunk].in_extent = false;
+  AddToIndex(chunk);
+}
+
+bool Arena::IsLarge(const Chunk& chunk) const {
+  if (chunk.bytes >= kReturnedBytes) return true;
+  // What is left of an extent when nothing else in it is in use.
+  return !pool_[chunk.previous].in_extent && !pool_[chunk.next].in_extent;
+}
+
+ChunkIndex Arena::AddToIndex(ChunkIndex chunk) {
+  const Chunk added = pool_[chunk];
+  const auto merges = [this, &added](ChunkIndex neighbour) {
+    return neighbour != kNoChunk &&
+           pool_[neighbour].state == Chunk::State::kFree &&
+           pool_[neighbour].in_extent == added.in_extent;
+  };
+  FreeIndex& index = IndexOf(chunk);
+  const bool below = merges(added.previous);
+  const bool above = merges(added.next);
+  if (!below && !above) {
+    index.Insert(pool_, chunk);
+    return chunk;
   }
-  if (const ChunkIndex previous = pool_[chunk].previous; is_free(previous)) {
-    free_.Erase(pool_, previous);
-    Merge(previous, chunk);
-    chunk = previous;
+  Unlink(chunk);
+  if (!below) {
+    index.Resize(pool_, added.next, added.offset,
+                 added.bytes + pool_[added.next].bytes);
+    return added.next;
   }
-  free_.Insert(pool_, chunk);
+  int64_t bytes = pool_[added.previous].bytes + added.bytes;
+  if (above) {
+    bytes += pool_[added.next].bytes;
+    index.Erase(pool_, added.next);
+    Unlink(added.next);
+  }
+  index.Resize(pool_, added.previous, pool_[added.previous].offset, bytes);
+  return added.previous;
 }
 
 int64_t Arena::Free(int64_t offset) {
-  const ChunkIndex chunk = in_use_.Erase(offset);
+  const ChunkIndex chunk = in_use_.Erase(pool_, offset);
   if (chunk == kNoChunk) Die("Free", offset);
   const int64_t bytes = pool_[chunk].bytes;
   in_use_bytes_ -= bytes;
@@ -149,16 +213,32 @@ int64_t Arena::Free(int64_t offset) {
 }
 
 int64_t Arena::SizeOf(int64_t offset) const {
-  const ChunkIndex chunk = in_use_.Find(offset);
+  const ChunkIndex chunk = in_use_.Find(pool_, offset);
   return chunk == kNoChunk ? 0 : pool_[chunk].bytes;
+}
+
+std::vector<Arena::Block> Arena::Blocks() const {
+  std::vector<Block> blocks;
+  for (ChunkIndex at = last_; at != kNoChunk; at = pool_[at].previous) {
+    const Chunk& chunk = pool_[at];
+    if (chunk.state != Chunk::State::kInUse) continue;
+    blocks.push_back({chunk.offset, chunk.bytes});
+  }
+  std::reverse(blocks.begin(), blocks.end());
+  return blocks;
 }
 
 std::vector<Arena::FreeRange> Arena::FreeRanges(int64_t min_bytes) const {
   std::vector<FreeRange> ranges;
   if (min_bytes > capacity_bytes_) return ranges;
-  for (const ChunkIndex chunk : free_.AtLeast(pool_, RoundUp(min_bytes))) {
-    ranges.push_back({pool_[chunk].offset, pool_[chunk].bytes, chunk});
+  for (const FreeIndex* index : {&small_, &large_}) {
+    for (const ChunkIndex chunk : index->AtLeast(pool_, RoundUp(min_bytes))) {
+      ranges.push_back({pool_[chunk].offset, pool_[chunk].bytes, chunk});
+    }
   }
+  std::sort(ranges.begin(), ranges.end(), [](const auto& a, const auto& b) {
+    return a.bytes != b.bytes ? a.bytes < b.bytes : a.offset < b.offset;
+  });
   return ranges;
 }
 
@@ -167,7 +247,7 @@ void Arena::Hold(const FreeRange& range) {
   if (chunk.state != Chunk::State::kFree || chunk.offset != range.offset) {
     Die("Hold", range.offset);
   }
-  free_.Erase(pool_, range.chunk);
+  IndexOf(range.chunk).Erase(pool_, range.chunk);
   chunk.state = Chunk::State::kHeld;
 }
 
@@ -184,8 +264,12 @@ ArenaStats Arena::stats() const {
   stats.in_use_bytes = in_use_bytes_;
   stats.peak_bytes = peak_bytes_;
   stats.high_water_bytes = high_water_bytes_;
-  const ChunkIndex largest = free_.Largest(pool_);
-  stats.largest_free_bytes = largest == kNoChunk ? 0 : pool_[largest].bytes;
+  for (const FreeIndex* index : {&small_, &large_}) {
+    const ChunkIndex largest = index->Largest(pool_);
+    if (largest == kNoChunk) continue;
+    stats.largest_free_bytes =
+        std::max(stats.largest_free_bytes, pool_[largest].bytes);
+  }
   stats.allocations = allocations_;
   return stats;
 }
@@ -205,7 +289,8 @@ bool Arena::IsValid() const {
   int64_t end = std::max<int64_t>(capacity_bytes_, 0);
   int64_t in_use_bytes = 0;
   size_t chunks = 0;
-  size_t free = 0;
+  size_t small = 0;
+  size_t large = 0;
   size_t in_use = 0;
   ChunkIndex next = kNoChunk;
   for (ChunkIndex at = last_; at != kNoChunk; at = pool_[at].previous) {
@@ -213,14 +298,16 @@ bool Arena::IsValid() const {
     if (chunk.next != next || chunk.end() != end) return false;
     if (chunk.bytes <= 0 || chunk.bytes % alignment_bytes_ != 0) return false;
     if (chunk.state == Chunk::State::kFree) {
-      ++free;
-      if (next != kNoChunk && pool_[next].state == Chunk::State::kFree) {
+      if (next != kNoChunk && pool_[next].state == Chunk::State::kFree &&
+          pool_[next].in_extent == chunk.in_extent) {
         return false;
       }
+      if (chunk.in_extent && IsLarge(chunk)) return false;
+      ++(chunk.in_extent ? small : large);
     } else if (chunk.state == Chunk::State::kInUse) {
       ++in_use;
       in_use_bytes += chunk.bytes;
-      if (in_use_.Find(chunk.offset) != at) return false;
+      if (in_use_.Find(pool_, chunk.offset) != at) return false;
     }
     ++chunks;
     end = chunk.offset;
@@ -228,7 +315,8 @@ bool Arena::IsValid() const {
   }
   return end == 0 && chunks == pool_.size() && in_use == in_use_.size() &&
          in_use_bytes == in_use_bytes_ && peak_bytes_ >= in_use_bytes_ &&
-         high_water_bytes_ >= peak_bytes_ && free_.IsValid(pool_, free);
+         high_water_bytes_ >= peak_bytes_ && large_.IsValid(pool_, large) &&
+         small_.IsValid(pool_, small);
 }
 
 }  // namespace sn_tf

@@ -7,11 +7,13 @@
 // Model:
 // - Chunks cover [0, capacity) without gap or overlap, linked by address.
 // - A chunk is in use, free, or held. Adjacent free chunks are always merged.
-// - Free chunks are in the free index, chunks in use in the offset table.
+// - Free chunks are in a free index, chunks in use in the offset table.
 // - Allocation takes the low end of the smallest free chunk that fits, and the
-//   lowest of that size; so offsets follow from the calls alone. Small blocks
-//   have no region of their own: in a training step it lowers no high-water
-//   mark.
+//   lowest of that size; so offsets follow from the calls alone.
+// - Small blocks come out of extents: chunks cut off as large blocks are, and
+//   large chunks again once they are free. Among the blocks that outlive a
+//   step many are small; between large ones, they would leave the free memory
+//   in pieces a little more with every step. An arena of few extents has none.
 #ifndef SN_TF_CC_CORE_ARENA_H_
 #define SN_TF_CC_CORE_ARENA_H_
 
@@ -47,6 +49,12 @@ class Arena {
     ChunkIndex chunk = kNoChunk;
   };
 
+  // What an allocation took.
+  struct Block {
+    int64_t offset = 0;
+    int64_t bytes = 0;
+  };
+
   // Offsets in [0, capacity_bytes), multiples of `alignment_bytes` (a power of
   // two); sizes are rounded up to it.
   explicit Arena(int64_t capacity_bytes, int64_t alignment_bytes = 64);
@@ -69,6 +77,9 @@ class Arena {
   // The size an allocation of `bytes` takes.
   int64_t RoundUp(int64_t bytes) const;
 
+  // All that is allocated, by offset.
+  std::vector<Block> Blocks() const;
+
   // Free chunks of at least `min_bytes`, smallest first.
   std::vector<FreeRange> FreeRanges(int64_t min_bytes) const;
 
@@ -89,22 +100,44 @@ class Arena {
   bool IsValid() const;
 
  private:
-  int64_t Place(ChunkIndex chunk, int64_t bytes, int64_t padding);
-  // Cuts `chunk` after `bytes` and returns the second part, in no index.
-  ChunkIndex Split(ChunkIndex chunk, int64_t bytes);
-  void Merge(ChunkIndex chunk, ChunkIndex next);
+  // Where in a free chunk a block goes.
+  struct Fit {
+    ChunkIndex chunk = kNoChunk;
+    int64_t padding = 0;
+  };
+
+  Fit FindIn(const FreeIndex& index, int64_t bytes,
+             int64_t alignment_bytes) const;
+  // The index that `chunk` is in when it is free.
+  FreeIndex& IndexOf(ChunkIndex chunk) {
+    return pool_[chunk].in_extent ? small_ : large_;
+  }
+  // False where no large chunk has room for an extent.
+  bool AddExtent();
+  int64_t Place(Fit fit, int64_t bytes);
+  // A new chunk, in no index, for the first `bytes` of the free `chunk`, which
+  // the caller then shortens.
+  ChunkIndex InsertBefore(ChunkIndex chunk, int64_t bytes);
+  // Forgets `chunk`; its neighbours are each other's.
+  void Unlink(ChunkIndex chunk);
   void MakeFree(ChunkIndex chunk);
+  // Whether a free part of an extent shall be a large chunk again.
+  bool IsLarge(const Chunk& chunk) const;
+  // Merges `chunk`, free and in no index yet, with free neighbours of its kind.
+  ChunkIndex AddToIndex(ChunkIndex chunk);
 
   int64_t capacity_bytes_;
   int64_t alignment_bytes_;
+  int64_t small_bytes_;  // Most that a small block has; 0: there are none.
   int64_t in_use_bytes_ = 0;
   int64_t peak_bytes_ = 0;
   int64_t high_water_bytes_ = 0;
   int64_t allocations_ = 0;
   ChunkIndex last_ = kNoChunk;  // The chunk that ends at the capacity.
   ChunkPool pool_;
-  FreeIndex free_;
-  OffsetTable in_use_;
+  FreeIndex large_;
+  FreeIndex small_;
+  OffsetTable<ChunkPool> in_use_;
 };
 
 }  // namespace sn_tf

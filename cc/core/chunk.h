@@ -27,8 +27,8 @@ struct Chunk {
   // Children in the free index's tree; meaningful while free.
   ChunkIndex left = kNoChunk;
   ChunkIndex right = kNoChunk;
-  uint32_t priority = 0;
   State state = State::kFree;
+  bool in_extent = false;  // Part of an extent; see Arena.
 
   int64_t end() const { return offset + bytes; }
 };

@@ -16,15 +16,6 @@ uint32_t PriorityOf(int64_t offset) {
   return static_cast<uint32_t>(x >> 32);
 }
 
-int FloorLog2(int64_t x) {
-  return 63 - __builtin_clzll(static_cast<uint64_t>(x));
-}
-
-ChunkIndex First(const ChunkPool& pool, ChunkIndex root) {
-  while (pool[root].left != kNoChunk) root = pool[root].left;
-  return root;
-}
-
 ChunkIndex Last(const ChunkPool& pool, ChunkIndex root) {
   while (pool[root].right != kNoChunk) root = pool[root].right;
   return root;
@@ -43,7 +34,8 @@ void AppendInOrder(const ChunkPool& pool, ChunkIndex root, int64_t bytes,
 bool IsHeap(const ChunkPool& pool, ChunkIndex root) {
   for (const ChunkIndex child : {pool[root].left, pool[root].right}) {
     if (child == kNoChunk) continue;
-    if (pool[child].priority > pool[root].priority) return false;
+    if (PriorityOf(pool[child].offset) > PriorityOf(pool[root].offset))
+      return false;
     if (!IsHeap(pool, child)) return false;
   }
   return true;
@@ -54,37 +46,12 @@ bool IsHeap(const ChunkPool& pool, ChunkIndex root) {
 FreeIndex::FreeIndex(int alignment_shift)
     : alignment_shift_(alignment_shift), roots_(kBins, kNoChunk) {}
 
-int FreeIndex::BinOf(int64_t bytes) const {
-  const int64_t units = bytes >> alignment_shift_;
-  if (units < kExactUnits) return static_cast<int>(units);
-  const int log = FloorLog2(units);
-  const int step =
-      static_cast<int>(units >> (log - kStepBits)) & ((1 << kStepBits) - 1);
-  return static_cast<int>(kExactUnits) + ((log - kExactBits) << kStepBits) +
-         step;
-}
-
-int FreeIndex::NextOccupied(int bin) const {
-  if (bin >= kBins) return kBins;
-  int word = bin / 64;
-  const uint64_t here = occupied_[word] & (~uint64_t{0} << (bin % 64));
-  if (here != 0) return word * 64 + __builtin_ctzll(here);
-  if (word == 63) return kBins;
-  const uint64_t later = summary_ & (~uint64_t{0} << (word + 1));
-  if (later == 0) return kBins;
-  word = __builtin_ctzll(later);
-  return word * 64 + __builtin_ctzll(occupied_[word]);
-}
-
-void FreeIndex::Insert(ChunkPool& pool, ChunkIndex chunk) {
+void FreeIndex::InsertInTree(ChunkPool& pool, ChunkIndex* root,
+                             ChunkIndex chunk) {
   Chunk& inserted = pool[chunk];
-  inserted.priority = PriorityOf(inserted.offset);
-  const int bin = BinOf(inserted.bytes);
-  occupied_[bin / 64] |= uint64_t{1} << (bin % 64);
-  summary_ |= uint64_t{1} << (bin / 64);
-
-  ChunkIndex* link = &roots_[bin];
-  while (*link != kNoChunk && pool[*link].priority >= inserted.priority) {
+  const uint32_t priority = PriorityOf(inserted.offset);
+  ChunkIndex* link = root;
+  while (*link != kNoChunk && PriorityOf(pool[*link].offset) >= priority) {
     Chunk& at = pool[*link];
     link = IsBefore(inserted, at) ? &at.left : &at.right;
   }
@@ -109,10 +76,10 @@ void FreeIndex::Insert(ChunkPool& pool, ChunkIndex chunk) {
   *right = kNoChunk;
 }
 
-void FreeIndex::Erase(ChunkPool& pool, ChunkIndex chunk) {
+void FreeIndex::EraseFromTree(ChunkPool& pool, ChunkIndex* root,
+                              ChunkIndex chunk) {
   const Chunk& erased = pool[chunk];
-  const int bin = BinOf(erased.bytes);
-  ChunkIndex* link = &roots_[bin];
+  ChunkIndex* link = root;
   while (*link != chunk) {
     Chunk& at = pool[*link];
     link = IsBefore(erased, at) ? &at.left : &at.right;
@@ -121,7 +88,7 @@ void FreeIndex::Erase(ChunkPool& pool, ChunkIndex chunk) {
   ChunkIndex left = erased.left;
   ChunkIndex right = erased.right;
   while (left != kNoChunk && right != kNoChunk) {
-    if (pool[left].priority >= pool[right].priority) {
+    if (PriorityOf(pool[left].offset) >= PriorityOf(pool[right].offset)) {
       *link = left;
       link = &pool[left].right;
       left = *link;
@@ -132,26 +99,6 @@ void FreeIndex::Erase(ChunkPool& pool, ChunkIndex chunk) {
     }
   }
   *link = left != kNoChunk ? left : right;
-  if (roots_[bin] == kNoChunk) {
-    occupied_[bin / 64] &= ~(uint64_t{1} << (bin % 64));
-    if (occupied_[bin / 64] == 0) summary_ &= ~(uint64_t{1} << (bin / 64));
-  }
-}
-
-ChunkIndex FreeIndex::BestFit(const ChunkPool& pool, int64_t bytes) const {
-  const int bin = BinOf(bytes);
-  ChunkIndex best = kNoChunk;
-  for (ChunkIndex at = roots_[bin]; at != kNoChunk;) {
-    if (pool[at].bytes >= bytes) {
-      best = at;
-      at = pool[at].left;
-    } else {
-      at = pool[at].right;
-    }
-  }
-  if (best != kNoChunk) return best;
-  const int larger = NextOccupied(bin + 1);
-  return larger == kBins ? kNoChunk : First(pool, roots_[larger]);
 }
 
 ChunkIndex FreeIndex::Largest(const ChunkPool& pool) const {

@@ -16,18 +16,33 @@ uint64_t MaskOf(int64_t word, int64_t begin, int64_t end) {
 
 }  // namespace
 
-int64_t PageSet::Insert(Pages pages) {
+int64_t PageSet::InsertBeyondFull(Pages pages) {
+  pages.begin = std::max(pages.begin, full_end_);
   if (pages.begin >= pages.end) return 0;
   const int64_t last = (pages.end - 1) / 64;
   if (last >= static_cast<int64_t>(words_.size())) words_.resize(last + 1);
   int64_t inserted = 0;
   for (int64_t word = pages.begin / 64; word <= last; ++word) {
     const uint64_t fresh = MaskOf(word, pages.begin, pages.end) & ~words_[word];
+    if (fresh == 0) continue;
     words_[word] |= fresh;
     inserted += __builtin_popcountll(fresh);
   }
   count_ += inserted;
+  if (pages.begin == full_end_) AdvanceFullEnd();
   return inserted;
+}
+
+void PageSet::AdvanceFullEnd() {
+  const auto known = static_cast<int64_t>(words_.size()) * 64;
+  while (full_end_ < known) {
+    const uint64_t missing = ~words_[full_end_ / 64] >> (full_end_ % 64);
+    if (missing != 0) {
+      full_end_ += __builtin_ctzll(missing);
+      return;
+    }
+    full_end_ += 64 - full_end_ % 64;
+  }
 }
 
 int64_t PageSet::Erase(Pages pages) {
@@ -41,6 +56,7 @@ int64_t PageSet::Erase(Pages pages) {
     erased += __builtin_popcountll(gone);
   }
   count_ -= erased;
+  full_end_ = std::min(full_end_, pages.begin);
   return erased;
 }
 

@@ -18,7 +18,9 @@ class PageSet {
 
   // Both return how many pages changed. Pages never inserted take no space
   // beyond that of the highest page inserted.
-  int64_t Insert(Pages pages);
+  int64_t Insert(Pages pages) {
+    return pages.end <= full_end_ ? 0 : InsertBeyondFull(pages);
+  }
   int64_t Erase(Pages pages);
 
   // `pages` without those before the first and after the last that is in the
@@ -28,8 +30,15 @@ class PageSet {
   int64_t count() const { return count_; }
 
  private:
+  int64_t InsertBeyondFull(Pages pages);
+  // Moves full_end_ up to the first page that is not in the set.
+  void AdvanceFullEnd();
+
   std::vector<uint64_t> words_;
   int64_t count_ = 0;
+  // All pages below it are in the set. As a rule these are nearly all, so that
+  // inserting them once more is a comparison.
+  int64_t full_end_ = 0;
 };
 
 }  // namespace sn_tf

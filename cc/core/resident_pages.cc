@@ -5,12 +5,6 @@
 
 namespace sn_tf {
 
-bool ResidentPages::Touch(int64_t offset, int64_t bytes, int64_t in_use_bytes) {
-  window_peak_bytes_ = std::max(window_peak_bytes_, in_use_bytes);
-  return pages_.Insert({offset / page_bytes_,
-                        (offset + bytes + page_bytes_ - 1) / page_bytes_}) > 0;
-}
-
 void ResidentPages::Advance(int64_t now_ns, int64_t in_use_bytes) {
   if (now_ns - window_begin_ns_ < kWindowNs) return;
   previous_peak_bytes_ = window_peak_bytes_;

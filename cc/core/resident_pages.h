@@ -4,6 +4,7 @@
 #ifndef SN_TF_CC_CORE_RESIDENT_PAGES_H_
 #define SN_TF_CC_CORE_RESIDENT_PAGES_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -27,10 +28,18 @@ class ResidentPages {
   // A peak counts as recent in the window in which it was and in the next.
   static constexpr int64_t kWindowNs = 10'000'000'000;
 
-  explicit ResidentPages(int64_t page_bytes) : page_bytes_(page_bytes) {}
+  // `page_bytes`, a power of two.
+  explicit ResidentPages(int64_t page_bytes)
+      : page_bytes_(page_bytes),
+        page_shift_(__builtin_ctzll(static_cast<uint64_t>(page_bytes))) {}
 
   // Notes an allocation. True where it made pages resident.
-  bool Touch(int64_t offset, int64_t bytes, int64_t in_use_bytes);
+  bool Touch(int64_t offset, int64_t bytes, int64_t in_use_bytes) {
+    window_peak_bytes_ = std::max(window_peak_bytes_, in_use_bytes);
+    return pages_.Insert({offset >> page_shift_,
+                          (offset + bytes + page_bytes_ - 1) >> page_shift_}) >
+           0;
+  }
 
   // Begins a new window where the time has come. Called now and then: a window
   // in which nobody calls lasts longer.
@@ -54,6 +63,7 @@ class ResidentPages {
 
  private:
   int64_t page_bytes_;
+  int page_shift_;
   PageSet pages_;
   int64_t left_bytes_ = 0;  // Resident after the last Take.
   int64_t window_begin_ns_ = 0;

@@ -255,6 +255,8 @@ TEST_F(ArenaAllocatorTest, TraceTellsWhoAllocates) {
   EXPECT_EQ(events[3].kind, AllocationEvent::Kind::kFree);
   EXPECT_EQ(events[3].id, events[0].id);
   EXPECT_EQ(events[3].bytes, 128);
+  EXPECT_EQ(events[3].offset, events[0].offset);
+  EXPECT_NE(events[1].offset, events[0].offset);
   EXPECT_LE(events[0].time_ns, events[3].time_ns);
   Allocate(1);
   EXPECT_TRUE(allocator_.StopTrace().empty()) << "not tracing";

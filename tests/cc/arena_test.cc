@@ -189,6 +189,20 @@ TEST(ArenaTest, CopiesAreIndependent) {
   EXPECT_TRUE(arena.IsValid());
 }
 
+TEST(ArenaTest, BlocksAreListedByOffset) {
+  Arena arena(kMiB);
+  const int64_t a = arena.Allocate(100);
+  const int64_t b = arena.Allocate(64);
+  const int64_t c = arena.Allocate(1024);
+  arena.Free(b);
+  const std::vector<Arena::Block> blocks = arena.Blocks();
+  ASSERT_EQ(blocks.size(), 2u);
+  EXPECT_EQ(blocks[0].offset, a);
+  EXPECT_EQ(blocks[0].bytes, 128);
+  EXPECT_EQ(blocks[1].offset, c);
+  EXPECT_EQ(blocks[1].bytes, 1024);
+}
+
 TEST(ArenaDeathTest, FreeingTwiceEndsTheProcess) {
   Arena arena(kMiB);
   const int64_t a = arena.Allocate(64);
@@ -201,7 +215,8 @@ class ArenaModelTest : public testing::TestWithParam<uint64_t> {};
 TEST_P(ArenaModelTest, AgreesWithNaiveModel) {
   std::mt19937_64 random(GetParam());
   const int64_t unit = int64_t{1} << (random() % 9);
-  const int64_t capacity = (16 * kMiB) / unit * unit;
+  // Without extents, and with them.
+  const int64_t capacity = (GetParam() % 2 == 0 ? 16 : 64) * kMiB;
   Arena arena(capacity, unit);
   NaiveArena naive(capacity, unit);
   std::vector<int64_t> live;

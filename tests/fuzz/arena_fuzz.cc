@@ -72,6 +72,13 @@ class Pair {
                "largest_free_bytes");
     CheckEqual(stats.allocations, expected.allocations, "allocations");
     Check(arena_.IsValid(), "a valid arena");
+    const std::vector<Arena::Block> blocks = arena_.Blocks();
+    const std::vector<NaiveArena::Range> ranges = naive_.Blocks();
+    CheckEqual(blocks.size(), ranges.size(), "number of blocks");
+    for (size_t i = 0; i < blocks.size(); ++i) {
+      CheckEqual(blocks[i].offset, ranges[i].offset, "offset of a block");
+      CheckEqual(blocks[i].bytes, ranges[i].bytes, "bytes of a block");
+    }
   }
 
  private:
