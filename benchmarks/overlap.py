@@ -97,8 +97,9 @@ def find_budget(order, run):
         return one["swapped_out_bytes_per_step"] - wanted
 
     budget = int(order["step_peak_bytes"] - wanted)
-    found = []
-    for _ in range(_MOST_RUNS):
+    found, asked = [], set()
+    while budget not in asked and len(asked) < _MOST_RUNS:
+        asked.add(budget)
         one = run(budget)
         if "error" in one:
             # Not below what the planner can do.
@@ -132,27 +133,31 @@ def _common(options):
     ]
 
 
-def _search(options, planned):
-    """Returns (result of order, result in the budget found)."""
-    common = [*_common(options), "--steps", 2]
+def _order(options, device):
+    """The result of the route alone."""
     _progress("the route alone")
-    order = _trained(*common, *planned["device"], "--mode", "order")
+    return _trained(
+        *(*_common(options), *device, "--steps", 2, "--mode", "order")
+    )
+
+
+def _near(options, order, planned):
+    """The result in the budget found, with the arguments `planned`."""
 
     def run(budget):
         _progress(f"budget {budget / 1e6:.1f} MB")
         return child.train_step(
-            *common, *planned["arguments"], "--budget", budget, quiet=True
+            *(*_common(options), *planned, "--steps", 2),
+            *("--budget", budget),
+            quiet=True,
         )
 
-    return order, find_budget(order, run)
+    return find_budget(order, run)
 
 
-def _planned(device, tier):
-    """What the trainings on a device are told: with a budget, and without."""
-    return {
-        "device": device,
-        "arguments": [*device, "--mode", "sn", "--policy", "swap", *tier],
-    }
+def _planned(*where):
+    """Arguments of a training in a budget."""
+    return [*where, "--mode", "sn", "--policy", "swap"]
 
 
 def run_cpu(options):
@@ -160,8 +165,9 @@ def run_cpu(options):
     tier = ["--tiers", "file"]
     if options.swap_dir:
         tier += ["--swap-dir", options.swap_dir]
-    planned = _planned([], tier)
-    order, near = _search(options, planned)
+    planned = _planned(*tier)
+    order = _order(options, [])
+    near = _near(options, order, planned)
     common = [*_common(options), "--steps", options.steps]
     _progress("in turn: route, transfers, training")
     compute, transfer, step = turns.run_in_turn(
@@ -172,7 +178,7 @@ def run_cpu(options):
         ),
         (
             "benchmarks.train_step",
-            [*common, *planned["arguments"], "--budget", near["budget_bytes"]],
+            [*common, *planned, "--budget", near["budget_bytes"]],
         ),
     )
     where = next(one for one in step["tier_stats"] if one["name"] == "file")
@@ -205,12 +211,10 @@ def run_sim(options):
 
     # Costs of the link are part of what is planned, so that it must be known
     # before the budget, and follows from what the budget makes move.
-    guess = _trained(
-        *_common(options), *device, "--steps", 1, "--mode", "order"
-    )
-    moved = _SHARE * activations_of(guess)
+    order = _order(options, device)
+    moved = _SHARE * activations_of(order)
     link = _link(sufficient_bandwidth(moved, seconds, share))
-    order, near = _search(options, _planned([*device, "--link", link], []))
+    near = _near(options, order, _planned(*device, "--link", link))
     moved = near["swapped_out_bytes_per_step"]
     bandwidth = sufficient_bandwidth(moved, seconds, share)
     links = [_link(bandwidth), _link(bandwidth / 2)]
@@ -219,7 +223,7 @@ def run_sim(options):
     for link in links:
         given = [*device, "--link", link]
         copied = [*given, "--steps", options.steps, "--sizes", _sizes(near)]
-        trained = [*common, *_planned(given, [])["arguments"]]
+        trained = [*common, *_planned(*given)]
         runs += [
             ("benchmarks.transfers", copied),
             (
