@@ -12,7 +12,7 @@ moves is what does not fit, and up to one buffer more: the largest that may.
 AlexNet, as of 2012, cannot be trained far beyond its budget: the backward op of
 its first normalisation has four of the largest buffers at once, 4.6 MB for each
 image, while a whole step holds 5.5 MB. A network with many small layers can:
-`--model resnet50 --image 112 --batches 16 24 32 40 --budget 450MB`.
+`--model resnet50 --image 112 --batches 8 16 24 32 40 --budget 500MB`.
 
 Targets: nothing moves while the working set fits; beyond, what moves out is at
 most what does not fit and one buffer; the weights are the same bits.
