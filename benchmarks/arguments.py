@@ -38,6 +38,23 @@ def copies_parser(prog, description, *, link, rounds):
     return parser
 
 
+def add_device_arguments(parser):
+    """Adds the arguments that `benchmarks.devices` reads."""
+    parser.add_argument(
+        "--device", choices=("cpu", "sim"), default="cpu", help="(%(default)s)"
+    )
+    parser.add_argument(
+        "--memory",
+        default="8GB",
+        help="memory of the simulated device (%(default)s)",
+    )
+    parser.add_argument(
+        "--link",
+        default="unlimited",
+        help="link of the simulated device: see sn_tf.sim (%(default)s)",
+    )
+
+
 def make_parser(prog, description):
     """Returns a parser of everything that describes one measured training.
 
@@ -59,19 +76,7 @@ def make_parser(prog, description):
     group.add_argument(
         "--cache", help="tensor cache: on or off, in mode sn (on)"
     )
-    group.add_argument(
-        "--device", choices=("cpu", "sim"), default="cpu", help="(%(default)s)"
-    )
-    group.add_argument(
-        "--memory",
-        default="8GB",
-        help="memory of the simulated device (%(default)s)",
-    )
-    group.add_argument(
-        "--link",
-        default="unlimited",
-        help="link of the simulated device: see sn_tf.sim (%(default)s)",
-    )
+    add_device_arguments(group)
     group.add_argument(
         "--steps",
         type=int,

@@ -36,13 +36,14 @@ def result_in(output, command, status, errors):
         ) from None
 
 
-def run(module, arguments, *, quiet=False):
+def run(module, arguments, *, quiet=False, prefix=()):
     """Runs `python -m module ... --json` and returns its result.
 
     Args:
         module: A module of this package that prints a JSON object last.
         arguments: Its command line, without `--json`.
         quiet: Keep its progress to ourselves.
+        prefix: Command that runs the one that follows it, within limits.
 
     Returns:
         The JSON object; a result with an "error" is one too.
@@ -50,7 +51,7 @@ def run(module, arguments, *, quiet=False):
     Raises:
         RuntimeError: If the process ended without a result.
     """
-    command = command_line(module, arguments)
+    command = [*prefix, *command_line(module, arguments)]
     done = subprocess.run(
         command,
         stdout=subprocess.PIPE,
@@ -62,6 +63,6 @@ def run(module, arguments, *, quiet=False):
     return result_in(done.stdout, command, done.returncode, done.stderr or "")
 
 
-def train_step(*arguments, quiet=False):
+def train_step(*arguments, quiet=False, prefix=()):
     """Runs `benchmarks.train_step` and returns its result."""
-    return run("benchmarks.train_step", arguments, quiet=quiet)
+    return run("benchmarks.train_step", arguments, quiet=quiet, prefix=prefix)

@@ -25,7 +25,12 @@ def name_of(options):
 
 def budget_bytes(options):
     """The budget that `options` name: "60%" is of the device's memory."""
-    wanted = {"budget": options.budget, "device": name_of(options)}
+    # A policy that moves nothing makes no tiers.
+    wanted = {
+        "budget": options.budget,
+        "device": name_of(options),
+        "policy": "liveness",
+    }
     return make_options(wanted).budget_bytes
 
 

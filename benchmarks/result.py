@@ -56,6 +56,12 @@ def planned():
             "feasible",
             "costs",
         )
+    } | {
+        "swap_sizes": [
+            action.bytes for action in plan.actions if action.action == "swap"
+        ]
+        if plan
+        else []
     }
 
 
@@ -76,13 +82,16 @@ def traffic(seen):
         "evictions",
         "cache_hits",
         "cache_misses",
-        "stall_seconds",
     )
-    return {
-        f"{name}_per_step": (getattr(seen[-1], name) - getattr(first, name))
-        / steps
-        for name in fields
-    }
+    grown = {
+        name: getattr(seen[-1], name) - getattr(first, name) for name in fields
+    } | {"stall_seconds": _stalls(seen[-1]) - _stalls(first)}
+    return {f"{name}_per_step": value / steps for name, value in grown.items()}
+
+
+def _stalls(stats):
+    """Seconds; a device with a link tells itself, of all copies over it."""
+    return (stats.link or stats).stall_seconds
 
 
 def measured(model, training, seen):
@@ -100,7 +109,8 @@ def measured(model, training, seen):
     return planned() | {
         "step_time_s": statistics.median(counted or training.step_seconds),
         "step_times_s": training.step_seconds,
-        "peak_bytes": after.peak_bytes,
+        "peak_bytes": max(stats.peak_bytes for stats in seen),
+        "step_peak_bytes": after.peak_bytes,
         "resident_bytes": plan.resident_bytes if plan else after.in_use_bytes,
         "to_device_bytes": link.to_device_bytes if link else None,
         "to_host_bytes": link.to_host_bytes if link else None,

@@ -5,7 +5,7 @@ The whole training, model and data included, runs inside the mode's limit.
 `peak_bytes` is the most that was in use during the steps: it restarts after
 the model and the data were made. Losses are of every step; the step time is
 the median of those after the warm-up, during which functions are traced and
-planned.
+planned, and `step_peak_bytes` the peak of those.
 
 Exit status: 0, or 3 when memory was exhausted, or 4 when no plan fits in the
 budget.
@@ -39,11 +39,17 @@ def _train(options):
         batches = workload.make_batches(options)
         sn_tf.reset_peak(device)
         seen = [sn_tf.stats(device)]
+
+        def after_step():
+            seen.append(sn_tf.stats(device))
+            if len(seen) == WARM_UP_STEPS + 1:
+                sn_tf.reset_peak(device)
+
         training = loops.train_steps(
             model,
             batches,
             WARM_UP_STEPS + options.steps,
-            after_step=lambda: seen.append(sn_tf.stats(device)),
+            after_step,
             step_context=lambda: _step_context(options),
         )
         return model, training, seen

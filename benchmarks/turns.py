@@ -7,11 +7,12 @@ and writes one after it.
 """
 
 import contextlib
+import statistics
 import subprocess
 import sys
 import tempfile
 
-from benchmarks import child
+from benchmarks import WARM_UP_STEPS, child
 
 _OVER = "turn over"
 
@@ -25,12 +26,10 @@ def turn():
 
 
 class _Measurement:
-    """A process of `benchmarks.train_step` that waits for its turns."""
+    """A process of a module of this package that waits for its turns."""
 
-    def __init__(self, arguments):
-        self._command = child.command_line(
-            "benchmarks.train_step", [*arguments, "--turns"]
-        )
+    def __init__(self, module, arguments):
+        self._command = child.command_line(module, [*arguments, "--turns"])
         # A pipe would fill up while nobody reads it.
         self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115
         self._process = subprocess.Popen(
@@ -66,11 +65,12 @@ class _Measurement:
         )
 
 
-def train_in_turn(*command_lines):
+def run_in_turn(*runs):
     """Runs measurements side by side, one step at a time.
 
     Args:
-        command_lines: Of `benchmarks.train_step`, a list each.
+        runs: Pairs of a module that takes `--turns`, and a list of its
+            arguments.
 
     Returns:
         Their results, in order.
@@ -78,8 +78,30 @@ def train_in_turn(*command_lines):
     Raises:
         RuntimeError: If a process ended without a result.
     """
-    measurements = [_Measurement(arguments) for arguments in command_lines]
+    measurements = [_Measurement(*one) for one in runs]
     training = list(measurements)
     while training:
         training = [one for one in training if one.step()]
     return [one.result() for one in measurements]
+
+
+def train_in_turn(*command_lines):
+    """`run_in_turn` for `benchmarks.train_step`, a list of arguments each."""
+    return run_in_turn(
+        *(("benchmarks.train_step", arguments) for arguments in command_lines)
+    )
+
+
+def counted_times(result):
+    """Times of the steps after the warm-up."""
+    return result["step_times_s"][WARM_UP_STEPS:]
+
+
+def ratio(of, to):
+    """Median over the turns of `of` / `to`.
+
+    Args:
+        of: Step times, those of the first turn first.
+        to: Those that they are compared with, in the same turns.
+    """
+    return statistics.median(a / b for a, b in zip(of, to, strict=True))

@@ -1,0 +1,487 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Benchmarks of tiers, cache and transfers: what they make of results.
+
+Each also runs once for real, at a tiny size; of those, only what does not
+depend on time is checked.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks import (
+    cache,
+    child,
+    compression,
+    markdown,
+    memory_limit,
+    overlap,
+    real_memory,
+    turns,
+)
+
+_ROOT = Path(__file__).resolve().parents[2]
+_TINY = ("--model", "resnet", "--depth", "11", "--image", "32")
+_MB = 10**6
+
+
+def _run(module, *arguments):
+    """The JSON that a benchmark prints, and its exit status."""
+    done = subprocess.run(
+        [sys.executable, "-m", module, *map(str, arguments), "--json"],
+        capture_output=True,
+        text=True,
+        cwd=_ROOT,
+        env=os.environ | {"TF_CPP_MIN_LOG_LEVEL": "3"},
+        check=False,
+    )
+    assert done.returncode in (0, 1), done.stderr[-2000:]
+    return json.loads(done.stdout.splitlines()[-1]), done.returncode
+
+
+def _same_width(text):
+    lines = text.splitlines()
+    return len({line.count(" | ") for line in lines}) == 1
+
+
+# What all canned trainings share: two steps of warm-up and two that count.
+_TRAINED = {
+    "mode": "sn",
+    "model": "resnet",
+    "budget_bytes": 100 * _MB,
+    "peak_bytes": 99 * _MB,
+    "step_peak_bytes": 99 * _MB,
+    "resident_bytes": 20 * _MB,
+    "step_times_s": [9.0, 9.0, 1.0, 3.0],
+    "step_time_s": 2.0,
+    "swap_sizes": [3 * _MB, 8 * _MB, 5 * _MB],
+    "swapped_out_bytes_per_step": 16.0 * _MB,
+    "swapped_in_bytes_per_step": 16.0 * _MB,
+    "evictions_per_step": 2.0,
+    "stall_seconds_per_step": 0.1,
+    "tier_stats": [],
+    "weights_sha256": "same",
+}
+
+
+# ---- Turns and tables -------------------------------------------------------
+
+
+def test_ratios_are_of_the_same_turns():
+    slow, fast = [2.0, 40.0, 3.0], [1.0, 10.0, 1.0]
+    assert turns.ratio(slow, fast) == 3.0
+    assert turns.counted_times(_TRAINED) == [1.0, 3.0]
+
+
+def test_a_table_is_markdown():
+    text = markdown.table(["a", "b"], [["1", "2"]])
+    assert text == "| a | b |\n| --- | --- |\n| 1 | 2 |"
+    assert markdown.megabytes(1_250_000) == "1.2 MB"
+    assert markdown.megabytes(None) == "-"
+
+
+# ---- cache ------------------------------------------------------------------
+
+
+def _cache_line(working_set, moved, **changes):
+    order = _TRAINED | {"mode": "order", "step_peak_bytes": working_set}
+    on = _TRAINED | {"swapped_out_bytes_per_step": float(moved)} | changes
+    off = _TRAINED | {"step_times_s": [9.0, 9.0, 2.0, 6.0]}
+    return cache.line_of(8, order, on, off)
+
+
+def test_nothing_may_move_while_the_working_set_fits():
+    line = _cache_line(100 * _MB, 0)
+    assert line["unfit_bytes"] == 0
+    assert line["ratio"] == 0.5
+    assert line["faults"] == []
+    assert _cache_line(100 * _MB, 1)["faults"] == [
+        "1 bytes moved although the working set fits"
+    ]
+
+
+def test_beyond_what_does_not_fit_one_buffer_may_move():
+    line = _cache_line(130 * _MB, 38 * _MB)
+    assert line["unfit_bytes"] == 30 * _MB
+    assert line["largest_buffer_bytes"] == 8 * _MB
+    assert line["faults"] == []
+    assert _cache_line(130 * _MB, 38 * _MB + 1)["faults"] == [
+        f"{38 * _MB + 1} bytes moved, more than {38 * _MB}"
+    ]
+    other = _cache_line(130 * _MB, 30 * _MB, weights_sha256="other")
+    assert other["faults"] == ["weights differ"]
+
+
+def test_a_batch_that_no_plan_fits_is_a_line_too():
+    failure = {"error": "InfeasibleBudget", "message": "too small"}
+    line = _cache_line(130 * _MB, 0, **failure)
+    assert line["faults"] == ["sn: InfeasibleBudget: too small"]
+    text = cache.table([line, _cache_line(130 * _MB, 30 * _MB)])
+    assert _same_width(text)
+    assert "| 30.0 MB | 8.0 MB | 30.0 MB | 16.0 MB |" in text
+
+
+def test_the_cache_moves_only_what_does_not_fit():
+    lines, status = _run(
+        "benchmarks.cache",
+        *(*_TINY, "--budget", "30MB", "--batches", 8, 24, "--steps", 1),
+    )
+    assert status == 0, lines
+    fits, beyond = lines
+    assert fits["working_set_bytes"] < 30 * _MB < beyond["working_set_bytes"]
+    assert fits["out_bytes"]["on"] == 0
+    assert 0 < beyond["out_bytes"]["on"] < beyond["out_bytes"]["off"]
+    assert fits["same_weights"]
+    assert beyond["same_weights"]
+
+
+# ---- overlap ----------------------------------------------------------------
+
+
+def test_the_budget_is_found_from_what_it_moves():
+    order = _TRAINED | {"step_peak_bytes": 120 * _MB}
+    asked = []
+
+    def run(budget):
+        asked.append(budget)
+        # A plan that moves 12 MB more than what the budget lacks.
+        moved = 120 * _MB - budget + 12 * _MB
+        return _TRAINED | {
+            "budget_bytes": budget,
+            "swapped_out_bytes_per_step": float(moved),
+        }
+
+    assert overlap.activations_of(order) == 100 * _MB
+    near = overlap.find_budget(order, run)
+    assert asked == [70 * _MB, 82 * _MB]
+    assert near["budget_bytes"] == 82 * _MB
+    assert near["swapped_out_bytes_per_step"] == 50.0 * _MB
+
+
+def test_no_budget_is_taken_below_the_smallest():
+    order = _TRAINED | {"step_peak_bytes": 120 * _MB}
+
+    def run(budget):
+        if budget < 90 * _MB:
+            return _TRAINED | {
+                "error": "InfeasibleBudget",
+                "message": "too small",
+                "min_budget_bytes": 90 * _MB,
+            }
+        return _TRAINED | {
+            "budget_bytes": budget,
+            "swapped_out_bytes_per_step": 30.0 * _MB,
+        }
+
+    assert overlap.find_budget(order, run)["budget_bytes"] == 90 * _MB
+
+    def never(budget):
+        return _TRAINED | {
+            "error": "InfeasibleBudget",
+            "message": "too small",
+            "min_budget_bytes": 0,
+        }
+
+    with pytest.raises(RuntimeError, match="too small"):
+        overlap.find_budget(order, never)
+
+
+def test_a_link_suffices_where_both_directions_hide():
+    # 30 MB out in a third of 3 s; in, in the rest.
+    assert overlap.sufficient_bandwidth(30e6, 3.0, 1 / 3) == 30e6
+    assert overlap.sufficient_bandwidth(30e6, 3.0, 2 / 3) == pytest.approx(30e6)
+
+
+def _overlap_line(device, **changes):
+    order = _TRAINED | {"step_peak_bytes": 52 * _MB}
+    compute = _TRAINED | {"step_times_s": [9.0, 9.0, 1.0, 2.0]}
+    transfer = {
+        "step_times_s": [9.0, 9.0, 2.0, 1.0],
+        "both_seconds": [9.0, 9.0, 1.5, 0.5],
+    }
+    return overlap.line_of(
+        device, "file", order, compute, transfer, _TRAINED | changes
+    )
+
+
+def test_a_step_is_compared_with_the_longer_of_its_parts():
+    line = _overlap_line("cpu", step_times_s=[9.0, 9.0, 2.0, 2.4])
+    assert line["ratio"] == pytest.approx(1.1)
+    assert line["stall_share"] == pytest.approx(0.1 / 2.2)
+    assert (line["compute_s"], line["transfer_s"]) == (1.5, 1.5)
+    assert line["both_at_once_s"] == 1.0
+    assert line["faults"] == []
+    assert _same_width(overlap.table([line]))
+    assert "16.0 MB, 50% of activations" in overlap.table([line])
+
+
+def test_targets_of_the_overlap():
+    times = [9.0, 9.0, 2.6, 2.6]
+    line = _overlap_line("cpu", step_times_s=times, stall_seconds_per_step=0.2)
+    assert line["faults"] == ["ratio above 1.20", "stalls above 5%"]
+    line = _overlap_line("sim", step_times_s=[9.0, 9.0, 2.2, 2.2])
+    assert line["faults"] == ["ratio above 1.05"]
+    line = _overlap_line(
+        "sim",
+        step_times_s=[9.0, 9.0, 2.0, 2.0],
+        weights_sha256="other",
+        peak_bytes=101 * _MB,
+    )
+    assert line["faults"] == ["weights differ", "peak above the budget"]
+
+
+def test_the_overlap_is_measured_on_both_devices():
+    lines, status = _run(
+        "benchmarks.overlap",
+        *(*_TINY, "--batch", 16, "--steps", 1, "--memory", "1GB"),
+    )
+    assert [line["device"] for line in lines] == ["cpu", "sim", "sim"]
+    assert status == (1 if any(line["faults"] for line in lines) else 0)
+    for line in lines:
+        assert line["same_weights"]
+        assert line["peak_bytes"] <= line["budget_bytes"]
+        assert 0 < line["out_bytes"] < line["activation_bytes"]
+        assert line["in_bytes"] == line["out_bytes"]
+    whole, half = (
+        int(line["medium"].removesuffix("MB/s")) for line in lines[1:]
+    )
+    assert abs(whole - 2 * half) <= 1
+
+
+def test_transfers_alone_move_what_they_are_told_to():
+    sizes = [400_000, 4, 1_000_000]
+    found = child.run(
+        "benchmarks.transfers",
+        [
+            *("--tiers", "host", "--steps", 1),
+            *("--sizes", ",".join(map(str, sizes))),
+        ],
+        quiet=True,
+    )
+    assert found["bytes"] == found["out_bytes_per_step"] == sum(sizes)
+    for name in ("out_seconds", "in_seconds", "both_seconds", "step_times_s"):
+        assert len(found[name]) == 3
+
+
+# ---- real_memory ------------------------------------------------------------
+
+_STOCK = {"rss_peak_bytes": 2500 * _MB, "data_before_bytes": 800 * _MB}
+_ORDER = {
+    "rss_peak_bytes": 2300 * _MB,
+    "peak_bytes": 1500 * _MB,
+    "floor_bytes": 300 * _MB,
+}
+
+
+def test_the_first_budget_aims_below_the_target():
+    budget = real_memory.first_budget(_STOCK, _ORDER)
+    # What is no tensor, and the budget with an eighth: 57% of stock's.
+    assert 800 * _MB + 1.125 * budget == pytest.approx(0.57 * 2500 * _MB)
+    high_floor = _ORDER | {"floor_bytes": 900 * _MB}
+    assert real_memory.first_budget(_STOCK, high_floor) == 900 * _MB
+
+
+def test_the_budget_is_lowered_until_enough_is_saved():
+    asked = []
+
+    def run(budget):
+        asked.append(budget)
+        rss = 1550 * _MB if len(asked) == 1 else 1490 * _MB
+        return {"rss_peak_bytes": rss, "budget_bytes": budget}
+
+    found = real_memory.find_budget(_STOCK, _ORDER, run)
+    assert found["rss_peak_bytes"] == 1490 * _MB
+    first, second = asked
+    assert second == first - int(50 * _MB + 0.05 * first)
+
+
+def test_the_limit_lies_between_what_the_two_take():
+    assert real_memory.arena_bytes(400 * _MB) == 2**29
+    assert real_memory.arena_bytes(450 * _MB) == 2**30
+
+    def limit(given, *, is_cgroup):
+        return real_memory.choose_limit(
+            given, _STOCK, 400 * _MB, is_cgroup=is_cgroup
+        )
+
+    assert limit(None, is_cgroup=True) == 1875 * _MB
+    assert limit(None, is_cgroup=False) == 800 * _MB + 2**29 + 2**28
+    assert limit("2GB", is_cgroup=True) == 2000 * _MB
+
+
+def test_an_end_without_result_is_an_outcome():
+    def killed():
+        command = [sys.executable, "-c", "print('what(): bad_alloc')"]
+        child.result_in("", command, -9, "one\nwhat(): std::bad_alloc\nlast")
+
+    found = real_memory.outcome(killed)
+    assert found == {
+        "trained": False,
+        "how": "exit status -9; what(): std::bad_alloc",
+    }
+    failed = real_memory.outcome(
+        lambda: {"error": "ResourceExhausted", "message": "OOM"}
+    )
+    assert failed == {"trained": False, "how": "ResourceExhausted: OOM"}
+
+
+def _memory_found(**changes):
+    one = {"rss_peak_bytes": 1500 * _MB, "step_time_s": 1.0}
+    one |= {"weights_sha256": "same", "budget_bytes": 400 * _MB}
+    found = {
+        "stock": one | {"rss_peak_bytes": 2500 * _MB, "budget_bytes": 0},
+        "order": one,
+        "sn": one,
+        "saved": 0.4,
+        "limited": {
+            "kind": "cgroup",
+            "limit_bytes": 1875 * _MB,
+            "stock": {"trained": False, "how": "exit status -9"},
+            "sn": {"trained": True, "how": "it did", "weights_sha256": "same"},
+        },
+    } | changes
+    return found | {"faults": real_memory.faults(found)}
+
+
+def test_targets_of_real_memory():
+    good = _memory_found()
+    assert good["faults"] == []
+    text = real_memory.table(good)
+    assert "| sn_tf | 400.0 MB | 1500.0 MB | 40.0% | 1.000 s | yes |" in text
+    assert "Within 1875.0 MB (cgroup):" in text
+    assert text.endswith("Targets: met")
+    limited = good["limited"] | {
+        "stock": {"trained": True, "how": "trained"},
+        "sn": {"trained": False, "how": "exit status -9"},
+    }
+    assert _memory_found(saved=0.39, limited=limited)["faults"] == [
+        "peak less than 40% below stock's",
+        "stock trains within the limit",
+        "sn does not train within the limit",
+    ]
+
+
+def test_the_memory_of_both_is_measured_and_limited():
+    found, status = _run(
+        "benchmarks.real_memory",
+        *(*_TINY, "--batch", 8, "--steps", 1, "--budget", "20MB"),
+        # Where there is room for both, both train.
+        *("--limit", "16GB"),
+    )
+    assert status == 1
+    assert found["stock"]["rss_peak_bytes"] > 100 * _MB
+    assert found["sn"]["budget_bytes"] == 20 * _MB
+    limited = found["limited"]
+    assert limited["limit_bytes"] == 16 * 10**9
+    assert limited["stock"]["trained"]
+    assert limited["sn"]["trained"]
+    assert "stock trains within the limit" in found["faults"]
+    assert not any("weights" in fault for fault in found["faults"])
+
+
+# ---- memory_limit -----------------------------------------------------------
+
+_TAKES_MEMORY = [sys.executable, "-c", "len(bytearray(400_000_000))"]
+
+
+def _end(prefix):
+    return subprocess.run(
+        [*prefix, *_TAKES_MEMORY], capture_output=True, check=False
+    ).returncode
+
+
+def test_a_limit_of_data_holds():
+    with memory_limit.data_limit(2 * 10**9) as prefix:
+        assert _end(prefix) == 0
+    with memory_limit.data_limit(300 * _MB) as prefix:
+        assert _end(prefix) != 0
+
+
+def test_a_limit_of_a_cgroup_holds():
+    parent = memory_limit.parent_group()
+    if parent is None:
+        pytest.skip("no cgroup can be made here")
+    with memory_limit.cgroup(parent, 2 * 10**9) as prefix:
+        assert _end(prefix) == 0
+    with memory_limit.cgroup(parent, 300 * _MB) as prefix:
+        assert _end(prefix) != 0
+
+
+def test_a_cgroup_is_made_where_memory_is_handed_down(tmp_path):
+    own = tmp_path / "slice" / "own"
+    own.mkdir(parents=True)
+
+    def found():
+        return memory_limit.parent_group(tmp_path, "4:cpu:/x\n0::/slice/own\n")
+
+    assert found() is None
+    control = tmp_path / "slice" / "cgroup.subtree_control"
+    control.write_text("cpu pids\n")
+    assert found() is None
+    control.write_text("cpu memory pids\n")
+    assert found() == tmp_path / "slice"
+    (own / "cgroup.subtree_control").write_text("memory\n")
+    assert found() == own
+    # Nothing above the hierarchy's root is looked at.
+    assert memory_limit.parent_group(own, "0::/\n") == own
+    (own / "cgroup.subtree_control").write_text("")
+    assert memory_limit.parent_group(own, "0::/\n") is None
+
+
+# ---- compression ------------------------------------------------------------
+
+
+def _tier_result(tier, taken, **changes):
+    stats = {"name": tier, "out_bytes": 64 * _MB, "out_taken_bytes": taken}
+    return _TRAINED | {"tier_stats": [stats]} | changes
+
+
+def test_lines_of_the_tiers():
+    order = _TRAINED | {"step_times_s": [9.0, 9.0, 1.0, 1.5]}
+    host, compressed, file = compression.lines_of(
+        order,
+        {
+            "host": _tier_result("host", 64 * _MB),
+            "compressed": _tier_result(
+                "compressed", 40 * _MB, step_times_s=[9.0, 9.0, 2.0, 6.0]
+            ),
+            "file": _tier_result("file", 64 * _MB, weights_sha256="other"),
+        },
+    )
+    assert (host["ratio"], host["of_host"], host["of_order"]) == (1, 1, 1.5)
+    assert host["faults"] == []
+    assert (compressed["ratio"], compressed["of_host"]) == (1.6, 2)
+    assert compressed["faults"] == []
+    assert file["faults"] == ["weights differ"]
+    assert _same_width(compression.table([host, compressed, file]))
+
+
+def test_targets_of_compression():
+    _, compressed, file = compression.lines_of(
+        _TRAINED,
+        {
+            "host": _tier_result("host", 64 * _MB),
+            "compressed": _tier_result(
+                "compressed", 64 * _MB, swapped_out_bytes_per_step=0.0
+            ),
+            "file": {"model": "resnet", "error": "E", "message": "why"},
+        },
+    )
+    assert compressed["faults"] == ["nothing moved", "nothing saved"]
+    assert file["faults"] == ["E: why"]
+    assert _same_width(compression.table([compressed, file]))
+
+
+def test_all_tiers_give_the_same_weights():
+    lines, _ = _run(
+        "benchmarks.compression",
+        *("--models", "resnet", *_TINY[2:], "--batch", 16, "--steps", 1),
+    )
+    assert [line["tier"] for line in lines] == ["host", "compressed", "file"]
+    assert [line["faults"] for line in lines] == [[], [], []]
+    ratios = [line["ratio"] for line in lines]
+    assert ratios[0] == ratios[2] == 1 < ratios[1]
