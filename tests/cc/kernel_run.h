@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
@@ -15,6 +16,8 @@
 
 #include "absl/status/status.h"
 #include "absl/synchronization/notification.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "tensorflow/core/framework/allocator.h"
 #include "tensorflow/core/framework/cancellation.h"
 #include "tensorflow/core/framework/device.h"
@@ -50,10 +53,20 @@ class CountingAllocator : public tensorflow::AllocatorWrapper {
   std::atomic<bool> full{false};  // It has no memory to give.
 };
 
-// Copies on a thread of its own, as a stream does, or fails.
+// Copies on threads of its own, as streams do, or fails.
 class FakeDeviceContext : public tensorflow::DeviceContext {
  public:
   using StatusCallback = tensorflow::StatusCallback;
+
+  // Waits until its threads hold nothing any more.
+  void Finish() {
+    std::vector<std::thread> threads;
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      threads.swap(threads_);
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
 
   void CopyCPUTensorToDevice(const tensorflow::Tensor* cpu_tensor,
                              tensorflow::Device* /*device*/,
@@ -77,14 +90,18 @@ class FakeDeviceContext : public tensorflow::DeviceContext {
  private:
   void Copy(const tensorflow::Tensor& from, tensorflow::Tensor* to,
             StatusCallback done) const {
-    std::thread([this, &from, to, done = std::move(done)] {
+    std::lock_guard<std::mutex> lock(mutex_);
+    threads_.emplace_back([this, &from, to, done = std::move(done)] {
       if (result.ok() && from.TotalBytes() > 0) {
         std::memcpy(to->data(), from.data(), from.TotalBytes());
       }
       ++copies;
       done(result);
-    }).detach();
+    });
   }
+
+  mutable std::mutex mutex_;
+  mutable std::vector<std::thread> threads_;
 };
 
 // A device of the given type whose two kinds of memory are counted apart.
@@ -92,6 +109,15 @@ class FakeDevice : public tensorflow::Device {
  public:
   explicit FakeDevice(const std::string& type)
       : tensorflow::Device(tensorflow::Env::Default(), Attributes(type)) {}
+  // Threads of transfers may hold tensors a moment longer than the test does.
+  ~FakeDevice() override {
+    context->Finish();
+    const absl::Time deadline = absl::Now() + absl::Seconds(30);
+    while (device_memory.blocks_in_use + pinned_memory.blocks_in_use > 0 &&
+           absl::Now() < deadline) {
+      absl::SleepFor(absl::Milliseconds(1));
+    }
+  }
 
   absl::Status Sync() override { return absl::OkStatus(); }
 

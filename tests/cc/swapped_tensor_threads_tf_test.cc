@@ -96,7 +96,7 @@ class SwappedTensorThreadsTest : public testing::Test {
       Held held;
       {
         std::lock_guard<std::mutex> lock(mutex_);
-        if (held_.size() == kTensors) held = held_[random() % kTensors];
+        if (held_.size() >= kTensors) held = held_[random() % held_.size()];
       }
       if (held.handle.swapped() == nullptr) {
         held = Make(&random);
@@ -168,6 +168,9 @@ TEST_F(SwappedTensorThreadsTest, ManyThreadsUseThem) {
   }
   EXPECT_EQ(device_.device_memory.blocks_in_use, 0);
   EXPECT_EQ(stored(), 0);
+  uint64_t seen = 0;
+  while (CpuTraffic().leaving.Wait(&seen, std::chrono::seconds(60))) {
+  }
   EXPECT_EQ(CpuTraffic().leaving.pending_bytes(), 0);
   EXPECT_EQ(CpuTraffic().cache.stats().cached_bytes, 0);
   EXPECT_EQ(CpuTraffic().cache.immovable().refused_buffers, 0);
