@@ -296,8 +296,12 @@ class Activation:
 
     def __enter__(self) -> Activation:
         """Calls `start`."""
-        self.start()
-        return self
+        try:
+            self.start()
+            return self
+        except BaseException:
+            self.stop()
+            raise
 
     def __exit__(
         self,
