@@ -11,6 +11,7 @@ import ctypes
 import functools
 import importlib
 import json
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -27,16 +28,38 @@ _REBUILD = (
 _UNMANAGED_CONFIG = tf_context.FunctionCallOptions.config_proto_serialized
 
 
+class _LeftBehind:
+    """In a forked child, the library that its parent was using.
+
+    Threads of the parent may have held the library's locks, and are gone; the
+    file of a tier would be written to by both.
+    """
+
+    def __getattr__(self, name: str) -> Any:
+        """Raises RuntimeError, for each C function."""
+        raise RuntimeError(
+            "This process was forked from one that was using sn_tf or "
+            "TensorFlow, whose threads are not in it, so sn_tf cannot be used "
+            "here. Start processes that train by multiprocessing's "
+            'get_context("spawn"), or fork before the first use. Forked '
+            "processes that use neither, such as those that load data, are "
+            "well."
+        )
+
+
 class Library:
     """The C interface of cc/capi/capi.h as Python methods.
 
     Sizes are bytes. Methods raise ValueError with the library's own message
-    where the C call reports a failure.
+    where the C call reports a failure, and RuntimeError in a child that was
+    forked after the first use.
     """
 
     def __init__(self, path: Path) -> None:
         """Declares the C functions of the loaded library at `path`."""
-        self._c = ctypes.CDLL(str(path))
+        self._c: Any = ctypes.CDLL(str(path))
+        self._is_used = False
+        os.register_at_fork(after_in_child=self._leave_behind)
         text, number = ctypes.c_char_p, ctypes.c_int64
         # Texts to be freed come back as plain pointers: ctypes would copy a
         # c_char_p into bytes and lose the address.
@@ -69,6 +92,20 @@ class Library:
         for name, (result, arguments) in signatures.items():
             function = getattr(self._c, name)
             function.restype, function.argtypes = result, arguments
+
+    def _leave_behind(self) -> None:
+        context = tf_context.context_safe()
+        if self._is_used or (context is not None and context._initialized):
+            self._c = _LeftBehind()
+
+    @property
+    def is_left_behind(self) -> bool:
+        """Whether it was the parent's that used it, before this child was."""
+        return isinstance(self._c, _LeftBehind)
+
+    def check_usable(self) -> None:
+        """Raises RuntimeError in a child forked after the first use."""
+        self._c.SnTfFreeString(None)
 
     def compiled_version(self) -> str:
         """The TensorFlow release that the library was compiled against."""
@@ -145,6 +182,7 @@ class Library:
         Raises:
             ValueError: If they cannot be made.
         """
+        self._is_used = True
         made = self._c.SnTfMakeTiers(tiers.encode(), swap_dir.encode())
         answer = json.loads(self._take(made) or "{}")
         if answer["error"]:
@@ -174,6 +212,7 @@ class Library:
 
     def create_session(self) -> int:
         """The number of a new session."""
+        self._is_used = True
         return int(self._c.SnTfSessionCreate())
 
     def destroy_session(self, session: int) -> None:
@@ -253,31 +292,28 @@ class SessionCallOptions(tf_context.FunctionCallOptions):  # type: ignore[misc]
         _UNMANAGED_CONFIG.fset(self, config)
 
 
-def install_call_options(
-    managed_config: Callable[[bytes], bytes],
-) -> Callable[[], None]:
+def call_options() -> tf_context.FunctionCallOptions:
+    """The function-call options of this thread."""
+    return tf_context.context().function_call_options
+
+
+def install_call_options(managed_config: Callable[[bytes], bytes]) -> None:
     """Manages the function calls of this thread.
 
     Args:
         managed_config: See `SessionCallOptions`.
-
-    Returns:
-        A function that puts the thread's previous options back.
     """
-    context = tf_context.context()
-    previous = context.function_call_options
-    context.function_call_options = SessionCallOptions(previous, managed_config)
+    restore_call_options(SessionCallOptions(call_options(), managed_config))
 
-    def restore() -> None:
-        context.function_call_options = previous
 
-    return restore
+def restore_call_options(options: tf_context.FunctionCallOptions) -> None:
+    """Makes `options` those of this thread."""
+    tf_context.context().function_call_options = options
 
 
 def is_managed() -> bool:
     """Whether this thread's function calls go through a session's plans."""
-    options = tf_context.context().function_call_options
-    return isinstance(options, SessionCallOptions)
+    return isinstance(call_options(), SessionCallOptions)
 
 
 def physical_devices() -> list[str]:

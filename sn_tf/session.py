@@ -13,7 +13,7 @@ import dataclasses
 import functools
 import logging
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Any
 
@@ -30,8 +30,8 @@ _PASS_NAME = "SuperNeurons"
 
 _logger = logging.getLogger("sn_tf")
 _lock = threading.RLock()
-# One entry per activation, oldest first; those of a device agree.
-_active: list[Session] = []
+# Oldest first; those of a device agree.
+_active: list[Activation] = []
 # By device, what `sn_tf.report()` tells of.
 _latest: dict[str, Session] = {}
 # By device, the arena's budget before the first of the activations.
@@ -75,6 +75,8 @@ class Session:
 
     def release(self) -> None:
         """Takes a user away, and closes the session after the last one."""
+        if self._library.is_left_behind:
+            return  # It is the parent's to close.
         with _lock:
             self._users -= 1
             if self._users > 0:
@@ -204,7 +206,9 @@ def open_session(settings: Settings) -> Session:
 
     Raises:
         ValueError: If what is active disagrees with `settings`.
+        RuntimeError: In a child forked after the first use.
     """
+    _library.library().check_usable()
     with _lock:
         check_agreement(settings)
         active = _active_for(settings.options.device)
@@ -223,7 +227,8 @@ def open_session(settings: Settings) -> Session:
 class Activation:
     """Makes a session's settings those of this thread, and undoes it.
 
-    Context manager; also usable by its `start` and `stop`.
+    Context manager; also usable by its `start` and `stop`. Ctrl-C may interrupt
+    either anywhere, so `stop` undoes whatever has been done, in any state.
     """
 
     def __init__(self, session: Session, *, of_thread: bool = True) -> None:
@@ -236,7 +241,8 @@ class Activation:
         """
         self.session = session
         self._of_thread = of_thread
-        self._restore: Callable[[], None] | None = None
+        # The thread's options and sessions before.
+        self._before: tuple[Any, list[Session]] | None = None
         self._notes: OomNotes | None = None
 
     def start(self) -> None:
@@ -245,43 +251,60 @@ class Activation:
         Raises:
             ValueError: If more than the budget is in use already, or if what
                 is active disagrees.
+            RuntimeError: In a child forked after the first use.
         """
-        session = self.session
-        self._notes = OomNotes(session.device)
+        _library.library().check_usable()
+        self._notes = OomNotes(self.session.device)
         with _lock:
-            check_agreement(session.settings)
-            if not _active_for(session.device):
-                _budgets_before[session.device] = _set_budget(session)
-            _active.append(session)
+            try:
+                self._start()
+            except BaseException:
+                self.stop()
+                raise
+
+    def _start(self) -> None:
+        session = self.session
+        check_agreement(session.settings)
+        is_first = not _active_for(session.device)
+        if is_first:
+            _budgets_before[session.device] = _budget(session)
+        _active.append(self)
+        if is_first:
+            _set_budget(session)
         if self._of_thread:
-            before: list[Session] = getattr(_thread, "sessions", [])
+            sessions: list[Session] = getattr(_thread, "sessions", [])
+            self._before = _library.call_options(), sessions
             # Each once, also where scopes that agree are nested.
-            managing = list(dict.fromkeys([*before, session]))
-            restore = _library.install_call_options(
+            managing = list(dict.fromkeys([*sessions, session]))
+            _thread.sessions = managing
+            _library.install_call_options(
                 functools.partial(_managed_config, managing)
             )
-            _thread.sessions = managing
-
-            def restore_all() -> None:
-                restore()
-                _thread.sessions = before
-
-            self._restore = restore_all
 
     def stop(self) -> None:
         """Puts back what `start` found. To be called by the same thread."""
-        if self._restore is not None:
-            self._restore()
+        if self._before is not None:
+            options, _thread.sessions = self._before
+            _library.restore_call_options(options)
+            self._before = None
+        if _library.library().is_left_behind:
+            return  # The child's budget bounds nothing.
+        device = self.session.device
         with _lock:
-            _active.remove(self.session)
-            if not _active_for(self.session.device):
-                before = _budgets_before.pop(self.session.device)
-                _restore_budget(self.session, before)
+            if self in _active:
+                _active.remove(self)
+            if device in _budgets_before and not _active_for(device):
+                _restore_budget(self.session, _budgets_before[device])
+                del _budgets_before[device]
 
     def __enter__(self) -> Activation:
         """Calls `start`."""
-        self.start()
-        return self
+        try:
+            self.start()
+            return self
+        except BaseException:
+            self.stop()
+            raise
 
     def __exit__(
         self,
@@ -290,7 +313,11 @@ class Activation:
         traceback: TracebackType | None,
     ) -> None:
         """Calls `stop`, and names the cause where that was the budget."""
-        self.stop()
+        try:
+            self.stop()
+        except BaseException:
+            self.stop()
+            raise
         infeasible = self.session.translate(error)
         if self._notes is not None:
             self._notes.add_to(infeasible or error)
@@ -318,7 +345,11 @@ def check_agreement(settings: Settings) -> None:
 
 
 def _active_for(device: str) -> list[Session]:
-    return [session for session in _active if session.device == device]
+    return [
+        activation.session
+        for activation in _active
+        if activation.session.device == device
+    ]
 
 
 def _managed_config(sessions: list[Session], unmanaged: bytes) -> bytes:
@@ -333,20 +364,22 @@ def _key(plan: PlanReport) -> tuple[str, int]:
     return plan.function, plan.generation
 
 
-def _set_budget(session: Session) -> int:
-    """Sets the arena's budget to the session's and returns the previous one."""
+def _budget(session: Session) -> int:
+    return int(_library.library().stats(session.device)["budget_bytes"])
+
+
+def _set_budget(session: Session) -> None:
     library = _library.library()
     options = session.settings.options
-    now = library.stats(options.device)
-    if now["in_use_bytes"] > options.budget_bytes:
+    in_use_bytes = library.stats(options.device)["in_use_bytes"]
+    if in_use_bytes > options.budget_bytes:
         raise ValueError(
             f"The budget of {options.budget_bytes} bytes is below the "
-            f"{now['in_use_bytes']} bytes that TensorFlow has in use on "
+            f"{in_use_bytes} bytes that TensorFlow has in use on "
             f"{options.device} already (weights, optimizer state, data). "
             "Raise the budget above that, or free tensors first."
         )
     library.set_budget(options.device, options.budget_bytes)
-    return int(now["budget_bytes"])
 
 
 def _restore_budget(session: Session, budget_bytes: int) -> None:

@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+# Tiers in memory check what comes back, here and in programs of tests.
+os.environ["SN_TF_CHECKSUMS"] = "1"
 
 import keras
 import pytest
@@ -27,7 +29,7 @@ from sn_tf import _library
 
 _ROOT = Path(__file__).parents[2]
 
-_RunPython = Callable[[str], "subprocess.CompletedProcess[str]"]
+_RunPython = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -66,7 +68,8 @@ def on_device(
 def unmanaged_afterwards(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Fails a test that leaves management on, and switches it off."""
     for name in [name for name in os.environ if name.startswith("SN_TF_")]:
-        monkeypatch.delenv(name)
+        if name != "SN_TF_CHECKSUMS":
+            monkeypatch.delenv(name)
     _free_models()
     yield
     left_managed = _library.is_managed()
@@ -83,24 +86,49 @@ def _free_models() -> None:
     gc.collect()
 
 
+def _environment() -> dict[str, str]:
+    paths = [str(_ROOT), os.environ.get("PYTHONPATH", "")]
+    return {
+        **{k: v for k, v in os.environ.items() if k != "SN_TF_DEVICE"},
+        "PYTHONPATH": os.pathsep.join(paths),
+    }
+
+
 @pytest.fixture
 def run_python() -> _RunPython:
     """Runs a program in a fresh process, where sn_tf can be imported."""
 
-    def run(program: str) -> subprocess.CompletedProcess[str]:
-        paths = [str(_ROOT), os.environ.get("PYTHONPATH", "")]
+    def run(program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, "-c", program],
+            [sys.executable, "-c", program, *arguments],
             capture_output=True,
             text=True,
             timeout=300,
-            env={
-                **{k: v for k, v in os.environ.items() if k != "SN_TF_DEVICE"},
-                "PYTHONPATH": os.pathsep.join(paths),
-            },
+            env=_environment(),
         )
 
     return run
+
+
+@pytest.fixture
+def start_python() -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    """Starts such a process; ends it with the test."""
+    started = []
+
+    def start(program: str, *arguments: str) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            [sys.executable, "-c", program, *arguments],
+            stdout=subprocess.PIPE,
+            text=True,
+            env=_environment(),
+        )
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.wait()
 
 
 @pytest.fixture
