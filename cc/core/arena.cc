@@ -61,6 +61,9 @@ int64_t Arena::Allocate(int64_t bytes) {
 int64_t Arena::Allocate(int64_t bytes, int64_t alignment_bytes) {
   if (bytes < 0 || bytes > capacity_bytes_) return kNoOffset;
   const int64_t rounded = RoundUp(bytes);
+  if (rounded >= kDirectBytes) {
+    alignment_bytes = std::max(alignment_bytes, kDirectAlignmentBytes);
+  }
   Fit fit;
   if (rounded <= small_bytes_ && alignment_bytes <= small_bytes_) {
     fit = FindIn(small_, rounded, alignment_bytes);

@@ -14,6 +14,8 @@
 //   large chunks again once they are free. Among the blocks that outlive a
 //   step many are small; between large ones, they would leave the free memory
 //   in pieces a little more with every step. An arena of few extents has none.
+// - Blocks large enough to be swapped start where a disk can be written from
+//   and read to without a copy between. Their sizes are as exact as others'.
 #ifndef SN_TF_CC_CORE_ARENA_H_
 #define SN_TF_CC_CORE_ARENA_H_
 
@@ -41,6 +43,11 @@ struct ArenaStats {
 class Arena {
  public:
   static constexpr int64_t kNoOffset = -1;
+
+  // Blocks from this size on start at a multiple of what direct transfers ask
+  // of addresses.
+  static constexpr int64_t kDirectBytes = int64_t{64} << 10;
+  static constexpr int64_t kDirectAlignmentBytes = 512;
 
   // A free chunk; good for Hold until the next call that changes the arena.
   struct FreeRange {

@@ -52,7 +52,8 @@ TEST(ArenaExtentsTest, SmallAndLargeBlocksTakeEachOthersLastRoom) {
   const int64_t large = arena.Allocate(rest - 128);
   ASSERT_NE(large, Arena::kNoOffset);
   // No room for another extent, but for a block.
-  EXPECT_NE(arena.Allocate(256 * kKiB - 64), Arena::kNoOffset)
+  ASSERT_EQ(arena.Allocate(448), 64);
+  EXPECT_NE(arena.Allocate(256 * kKiB - 512), Arena::kNoOffset)
       << "all that the extent has left";
   const int64_t last = arena.Allocate(128);
   ASSERT_NE(last, Arena::kNoOffset);

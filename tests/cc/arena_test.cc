@@ -111,6 +111,25 @@ TEST(ArenaTest, AlignedAllocationUsesAnExactHole) {
   EXPECT_EQ(arena.stats().largest_free_bytes, 0);
 }
 
+TEST(ArenaTest, BlocksForDirectTransfersAreAligned) {
+  Arena arena(4 * kMiB);
+  EXPECT_EQ(arena.Allocate(64), 0);
+  const int64_t first = arena.Allocate(64 * kKiB + 64);
+  const int64_t second = arena.Allocate(64 * kKiB);
+  const int64_t below = arena.Allocate(64 * kKiB - 64);
+  EXPECT_EQ(first, 512);
+  EXPECT_EQ(second, 512 + 64 * kKiB + 512);
+  EXPECT_EQ(below, second + 64 * kKiB);
+  EXPECT_EQ(arena.in_use_bytes(), 192 * kKiB + 64) << "sizes are exact";
+  EXPECT_EQ(arena.Allocate(448), 64) << "and what is between stays usable";
+  arena.Free(first);
+  EXPECT_EQ(arena.Allocate(64 * kKiB + 64), first);
+  // The only room, and not aligned.
+  Arena full(64 * kKiB + 256);
+  EXPECT_EQ(full.Allocate(256), 0);
+  EXPECT_EQ(full.Allocate(64 * kKiB), Arena::kNoOffset);
+}
+
 TEST(ArenaTest, AlignmentsBeyondTheCapacityLeaveTheStart) {
   Arena arena(4096);
   EXPECT_EQ(arena.Allocate(64, kMiB), 0);

@@ -73,6 +73,7 @@ NaiveArena::Place NaiveArena::FindSmallPlace(int64_t bytes,
 int64_t NaiveArena::Allocate(int64_t bytes, int64_t alignment_bytes) {
   if (bytes < 0 || bytes > capacity_) return Arena::kNoOffset;
   bytes = RoundUp(bytes);
+  if (bytes >= 64 * kKiB && alignment_bytes < 512) alignment_bytes = 512;
   const bool small = std::max(bytes, alignment_bytes) <= small_bytes_;
   Place place{pieces_.end()};
   if (small) place = FindSmallPlace(bytes, alignment_bytes);

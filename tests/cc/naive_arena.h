@@ -16,6 +16,7 @@ namespace sn_tf {
 // A block takes the low end of the best fit: the smallest free piece that is
 // large enough, the lowest of that size. Where that has no room from an aligned
 // offset on, it takes the best fit for its bytes and the most padding.
+// Blocks of 64 KiB and more have an alignment of 512 bytes at least.
 // A small block (at most 32 KiB, as is its alignment) is placed among the free
 // pieces of extents; if none will do, an extent of 256 KiB is cut off from the
 // best fit among the others. All else, and what finds no room so, is placed

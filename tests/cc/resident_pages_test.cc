@@ -59,9 +59,9 @@ TEST_F(ResidentPagesTest, TakesLargestFreeChunksDownToTheTarget) {
 }
 
 TEST_F(ResidentPagesTest, TakesWholePagesOfFreeChunksOnly) {
-  Allocate(64);
+  Allocate(512);
   const int64_t middle = Allocate(kMiB);
-  Allocate(64);
+  Allocate(512);
   arena_.Free(middle);
   const std::vector<ResidentPages::Piece> pieces = pages_.Take(arena_, 0);
   ASSERT_EQ(pieces.size(), 1u);
