@@ -230,7 +230,7 @@ TEST_F(TensorCacheTest, ImmovableIsWhatIsInUseAndWhatNoTierTook) {
   b->eviction = Eviction::kFailed;
   b->on_evict = [&] { cache_.Refused(b.get(), "The tier is full."); };
   EXPECT_TRUE(MakeRoom(20));
-  const TensorCache::Immovable immovable = cache_.immovable();
+  const ImmovableMemory immovable = cache_.immovable();
   EXPECT_EQ(immovable.locked_buffers, 1);
   EXPECT_EQ(immovable.locked_bytes, 10);
   EXPECT_EQ(immovable.refused_buffers, 1);
