@@ -133,7 +133,9 @@ std::string ParseText(const Row& row, const std::string& value,
                                value) != row.accepted.end();
   if (!known && row.check != nullptr) {
     const std::string wrong = row.check(value);
-    if (!wrong.empty()) return wrong;
+    if (!wrong.empty()) {
+      return Received(row, value) + "\"auto\", \"none\" or a list. " + wrong;
+    }
   } else if (!known) {
     std::string message = Received(row, value) + "one of";
     for (const std::string& name : row.accepted) message += " \"" + name + "\"";

@@ -11,8 +11,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cc/core/bytes.h"
+#include "cc/core/tier_spec.h"
 #include "cc/pool/link_model.h"
 #include "grappler_pass/planner/options.h"
 #include "tests/fuzz/byte_reader.h"
@@ -30,6 +32,7 @@ Texts TextOf(const PlannerOptions& options) {
       {"policy", options.policy},
       {"tiers", options.tiers},
       {"swap_dir", options.swap_dir},
+      {"cache", options.cache},
       {"batch_size", std::to_string(options.batch_size)},
       {"device", options.device},
       {"report_dir", options.report_dir},
@@ -144,10 +147,24 @@ void TestFormatBytes(std::string_view line) {
   Check(std::abs(tenths) < 10000, "the largest unit that fits");
 }
 
+void TestTierSpecs(std::string_view text) {
+  std::vector<TierSpec> specs;
+  std::string error;
+  if (!ParseTierSpecs(text, &specs, &error)) {
+    Check(!error.empty() && error.back() == '.', "what is wrong with a list");
+    return;
+  }
+  Check(!specs.empty(), "a tier in a list");
+  std::vector<TierSpec> again;
+  Check(ParseTierSpecs(TierSpecsText(specs), &again, &error), "its own text");
+  Check(again == specs, "the same tiers again");
+}
+
 // A parser of another single text is tested by a function of its own, called
 // from here.
 void TestLine(std::string_view line) {
   TestLinkModel(line);
+  TestTierSpecs(line);
   TestFormatBytes(line);
 }
 
