@@ -96,10 +96,10 @@ class UnifiedPoolTest : public testing::Test {
   FakeTier::Hook BlocksAt(Step step, int chunk = 0) {
     begun_ = {};
     gate_ = {};
-    return [this, step, chunk, open = gate_.get_future().share(), first = true](
-               Step at, int of_chunk) mutable {
-      if (first && at == step && of_chunk == chunk) {
-        first = false;
+    blocks_ = true;
+    return [this, step, chunk, open = gate_.get_future().share()](
+               Step at, int of_chunk) {
+      if (at == step && of_chunk == chunk && blocks_.exchange(false)) {
         begun_.set_value();
         open.wait();
       }
@@ -112,6 +112,7 @@ class UnifiedPoolTest : public testing::Test {
   TransferProgress leaving_;
   FakeTier* near_ = nullptr;
   FakeTier* far_ = nullptr;
+  std::atomic<bool> blocks_{false};  // The next one at that step.
   std::promise<void> begun_;
   std::promise<void> gate_;
   const Bytes source_ = RandomBytes(kBytes, 1);
@@ -416,6 +417,7 @@ TEST_F(UnifiedPoolTest, HurryHoldsOnTheNextTierToo) {
 
 TEST_F(UnifiedPoolTest, OnlyStoresAreToldToLeave) {
   const Stored stored = Store(source_);
+  Settle();
   near_->set_hook(BlocksAt(Step::kRead));
   std::future<TierError> load = BeginLoad(stored.buffer, &back_);
   WaitUntilBlocked();
