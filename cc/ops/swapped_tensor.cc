@@ -13,6 +13,11 @@ using tensorflow::Tensor;
 
 }  // namespace
 
+void SwappedTensor::CallAll(const Callbacks& callbacks,
+                            const absl::Status& status) {
+  for (const Callback& callback : callbacks) callback(status);
+}
+
 std::shared_ptr<SwappedTensor> SwappedTensor::Make(
     Tensor tensor, std::unique_ptr<TensorMover> mover, int64_t needed_at) {
   return std::shared_ptr<SwappedTensor>(
@@ -67,13 +72,16 @@ void SwappedTensor::CopyOut() {
                   const absl::Status& status,
                   std::shared_ptr<TensorStorage> storage) mutable {
                 source.reset();
-                self->OnOut(status, std::move(storage));
+                const Callbacks callbacks =
+                    self->OnOut(status, std::move(storage));
+                self.reset();
+                CallAll(callbacks, status);
               });
   CancelIfAbandoned();
 }
 
-void SwappedTensor::OnOut(const absl::Status& status,
-                          std::shared_ptr<TensorStorage> storage) {
+SwappedTensor::Callbacks SwappedTensor::OnOut(
+    const absl::Status& status, std::shared_ptr<TensorStorage> storage) {
   Callbacks callbacks;
   std::optional<Tensor> gone;
   {
@@ -85,13 +93,11 @@ void SwappedTensor::OnOut(const absl::Status& status,
     }
     callbacks.swap(when_out_);
   }
-  gone.reset();
-  storage.reset();  // Of a copy that failed.
   if (!status.ok() && !absl::IsCancelled(status) &&
       mover_->cache() != nullptr) {
     mover_->cache()->Refused(this, std::string(status.message()));
   }
-  for (const Callback& callback : callbacks) callback(status);
+  return callbacks;
 }
 
 SwappedTensor::Callback SwappedTensor::Stalling(Callback callback) const {
@@ -144,23 +150,25 @@ void SwappedTensor::CopyIn(Tensor tensor, int64_t needed_at) {
   Tensor* const to = shared.get();
   mover_->In(from, needed_at, to,
              [self = shared_from_this(), storage = std::move(storage),
-              shared = std::move(shared)](const absl::Status& status) {
-               self->OnBack(status, std::move(*shared));
+              shared = std::move(shared)](const absl::Status& status) mutable {
+               storage.reset();
+               const Callbacks callbacks =
+                   self->OnBack(status, std::move(*shared));
+               self.reset();
+               CallAll(callbacks, status);
              });
   CancelIfAbandoned();
 }
 
-void SwappedTensor::OnBack(const absl::Status& status, Tensor tensor) {
+SwappedTensor::Callbacks SwappedTensor::OnBack(const absl::Status& status,
+                                               Tensor tensor) {
   Callbacks callbacks;
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    returning_ = false;
-    failed_ = status;
-    if (status.ok()) resident_ = std::move(tensor);
-    callbacks.swap(when_back_);
-  }
-  tensor = Tensor();  // Of a copy that failed.
-  for (const Callback& callback : callbacks) callback(status);
+  std::lock_guard<std::mutex> lock(mutex_);
+  returning_ = false;
+  failed_ = status;
+  if (status.ok()) resident_ = std::move(tensor);
+  callbacks.swap(when_back_);
+  return callbacks;
 }
 
 void SwappedTensor::Prefetch(OpKernelContext* context, int64_t needed_at) {
@@ -195,7 +203,7 @@ void SwappedTensor::Fetch(OpKernelContext* context, int64_t needed_at,
     if (allocated.ok()) {
       CopyIn(std::move(tensor), needed_at);
     } else {
-      OnBack(allocated, Tensor());
+      CallAll(OnBack(allocated, Tensor()), allocated);
     }
   }
   absl::Status failed;
@@ -203,21 +211,32 @@ void SwappedTensor::Fetch(OpKernelContext* context, int64_t needed_at,
     std::lock_guard<std::mutex> lock(mutex_);
     failed = failed_;
     if (returning_) {
-      when_back_.push_back(Stalling(
-          [self = shared_from_this(), done](const absl::Status& status) {
-            self->PassOn(status, done);
-          }));
+      when_back_.push_back(Stalling([self = shared_from_this(),
+                                     done](const absl::Status& status) mutable {
+        PassOn(std::move(self), status, done);
+      }));
       done = nullptr;
     }
   }
   if (done == nullptr) {
     mover_->Hurry();
   } else {
-    PassOn(failed, done);
+    PassOn(shared_from_this(), failed, done);
   }
 }
 
-void SwappedTensor::PassOn(const absl::Status& status, const FetchDone& done) {
+void SwappedTensor::PassOn(std::shared_ptr<SwappedTensor> self,
+                           const absl::Status& status, const FetchDone& done) {
+  absl::StatusOr<Tensor> fetched = self->EndFetch(status);
+  self.reset();
+  if (fetched.ok()) {
+    done(absl::OkStatus(), *std::move(fetched));
+  } else {
+    done(fetched.status(), Tensor());
+  }
+}
+
+absl::StatusOr<Tensor> SwappedTensor::EndFetch(const absl::Status& status) {
   Tensor tensor;
   absl::Status failed = status;
   bool hit;
@@ -253,7 +272,8 @@ void SwappedTensor::PassOn(const absl::Status& status, const FetchDone& done) {
       cache->Touch(this);
     }
   }
-  done(failed, std::move(tensor));
+  if (!failed.ok()) return failed;
+  return tensor;
 }
 
 void SwappedTensor::Abandon() {

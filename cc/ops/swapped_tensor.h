@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "cc/ops/tensor_mover.h"
 #include "cc/pool/tensor_cache.h"
 #include "tensorflow/core/framework/op_kernel.h"
@@ -84,6 +85,7 @@ class SwappedTensor : public Evictable,
   SwappedTensor(tensorflow::Tensor tensor, std::unique_ptr<TensorMover> mover,
                 int64_t needed_at);
 
+  static void CallAll(const Callbacks& callbacks, const absl::Status& status);
   // Begins a copy out, for which `leaving_` has been set.
   void CopyOut();
   // True where it is away and nobody brings it back: the caller does, and
@@ -93,13 +95,19 @@ class SwappedTensor : public Evictable,
   void CopyIn(tensorflow::Tensor tensor, int64_t needed_at);
   // Whoever abandoned it may have come before the copy that just began.
   void CancelIfAbandoned();
-  void OnOut(const absl::Status& status,
-             std::shared_ptr<TensorStorage> storage);
-  void OnBack(const absl::Status& status, tensorflow::Tensor tensor);
+  // Both return who is to hear of it.
+  Callbacks OnOut(const absl::Status& status,
+                  std::shared_ptr<TensorStorage> storage);
+  Callbacks OnBack(const absl::Status& status, tensorflow::Tensor tensor);
   // `callback`, for whose call the device stands still from now on.
   Callback Stalling(Callback callback) const;
-  // Ends one fetch, of a tensor that is back, or that `status` kept away.
-  void PassOn(const absl::Status& status, const FetchDone& done);
+  // Ends one fetch, of a tensor that is back, or that `status` kept away: what
+  // is to be passed on.
+  absl::StatusOr<tensorflow::Tensor> EndFetch(const absl::Status& status);
+  // The same, and passes it on, when nothing else keeps `self` any more: a step
+  // may end with that, and leaves nothing stored.
+  static void PassOn(std::shared_ptr<SwappedTensor> self,
+                     const absl::Status& status, const FetchDone& done);
 
   const tensorflow::DataType dtype_;
   const tensorflow::TensorShape shape_;

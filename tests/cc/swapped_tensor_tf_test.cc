@@ -270,6 +270,38 @@ TEST_F(SwappedTensorTest, AHandleDroppedWhileItReturnsCancelsTheCopy) {
   EXPECT_TRUE(weak.expired());
 }
 
+// A step may end with what hears of a copy's end, and its handles with it.
+TEST_F(SwappedTensorTest, AStepThatEndsWithACopyLeavesNothingStored) {
+  Leave();
+  auto handle = std::make_unique<SwapHandle>(std::move(swapped_));
+  bool done = false;
+  handle->swapped()->Fetch(run_.context(), 0,
+                           [&](const absl::Status& status, const Tensor&) {
+                             EXPECT_TRUE(status.ok()) << status;
+                             handle.reset();
+                             EXPECT_EQ(copies_.counters.stored_bytes, 0);
+                             done = true;
+                           });
+  copies_.EndIn();
+  EXPECT_TRUE(done);
+  EXPECT_EQ(blocks(), 0);
+}
+
+TEST_F(SwappedTensorTest, AStepThatEndsWithAWaitLeavesNothingStored) {
+  swapped_->MoveOut();
+  auto handle = std::make_unique<SwapHandle>(std::move(swapped_));
+  bool done = false;
+  handle->swapped()->WaitUntilOut([&] {
+    EXPECT_EQ(copies_.counters.stored_bytes, kTensorBytes);
+    handle.reset();
+    EXPECT_EQ(copies_.counters.stored_bytes, 0);
+    done = true;
+  });
+  copies_.EndOut();
+  EXPECT_TRUE(done);
+  EXPECT_EQ(blocks(), 0);
+}
+
 TEST_F(SwappedTensorTest, WhereNobodyTellsWhenMemoryIsNeededItLeavesAtOnce) {
   swapped_->MayLeave();
   EXPECT_EQ(copies_.outs, 1);

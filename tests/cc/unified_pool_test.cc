@@ -1,20 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Where buffers go, and what becomes of them where tiers fail.
 #include "cc/pool/unified_pool.h"
 
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <chrono>
 #include <future>
 #include <memory>
-#include <string>
-#include <thread>
-#include <utility>
 #include <vector>
 
-#include "cc/pool/transfer_progress.h"
-#include "tests/cc/fake_tier.h"
-#include "tests/cc/tier_copies.h"
+#include "tests/cc/unified_pool_fixture.h"
 
 namespace sn_tf {
 namespace {
@@ -22,102 +17,6 @@ namespace {
 using Kind = TierError::Kind;
 using Step = FakeTier::Step;
 using Transit = UnifiedPool::Transit;
-
-constexpr int64_t kBytes = 12;  // Three chunks.
-
-// How a store ended.
-struct Stored {
-  PooledBuffer buffer;
-  TierError error;
-};
-
-TierError Fault(Kind kind) { return {kind, "It went wrong."}; }
-
-// Of all steps of that kind.
-FakeTier::Hook FailsAt(Step step, Kind kind, int chunk = 0) {
-  return [=](Step at, int of_chunk) {
-    return at == step && of_chunk == chunk ? Fault(kind) : TierError();
-  };
-}
-
-// Two tiers, "near" and "far".
-class UnifiedPoolTest : public testing::Test {
- protected:
-  UnifiedPoolTest() { MakePool(/*checked=*/false); }
-
-  void MakePool(bool checked, int64_t near_limit_bytes = 1 << 20) {
-    pool_.reset();
-    near_ = new FakeTier("near", near_limit_bytes);
-    far_ = new FakeTier("far");
-    std::vector<PoolTier> tiers(2);
-    tiers[0].tier.reset(near_);
-    tiers[1].tier.reset(far_);
-    for (PoolTier& tier : tiers) tier.checked = checked;
-    pool_ = std::make_unique<UnifiedPool>(std::move(tiers), &leaving_);
-  }
-
-  std::future<Stored> BeginStore(
-      const Bytes& source, int64_t needed_at = 0,
-      std::shared_ptr<Transit> transit = std::make_shared<Transit>()) {
-    auto ended = std::make_shared<std::promise<Stored>>();
-    pool_->Store("grads/w:0", source.data(),
-                 static_cast<int64_t>(source.size()), needed_at,
-                 std::move(transit),
-                 [ended](PooledBuffer buffer, const TierError& error) {
-                   ended->set_value({std::move(buffer), error});
-                 });
-    return ended->get_future();
-  }
-
-  Stored Store(const Bytes& source) { return BeginStore(source).get(); }
-
-  std::future<TierError> BeginLoad(
-      const PooledBuffer& buffer, Bytes* back, int64_t needed_at = 0,
-      std::shared_ptr<Transit> transit = std::make_shared<Transit>()) {
-    back->assign(buffer.stored.bytes(), 0);
-    auto ended = std::make_shared<std::promise<TierError>>();
-    pool_->Load(buffer, back->data(), needed_at, std::move(transit),
-                [ended](const TierError& error) { ended->set_value(error); });
-    return ended->get_future();
-  }
-
-  TierError Load(const PooledBuffer& buffer, Bytes* back) {
-    return BeginLoad(buffer, back).get();
-  }
-
-  // Waits until what has ended is released too.
-  void Settle() {
-    uint64_t seen = 0;
-    while (leaving_.Wait(&seen, std::chrono::seconds(30))) {
-    }
-  }
-
-  // Keeps the queue that comes to that step busy until Open.
-  FakeTier::Hook BlocksAt(Step step, int chunk = 0) {
-    begun_ = {};
-    gate_ = {};
-    return [this, step, chunk, open = gate_.get_future().share(), first = true](
-               Step at, int of_chunk) mutable {
-      if (first && at == step && of_chunk == chunk) {
-        first = false;
-        begun_.set_value();
-        open.wait();
-      }
-      return TierError();
-    };
-  }
-  void WaitUntilBlocked() { begun_.get_future().wait(); }
-  void Open() { gate_.set_value(); }
-
-  TransferProgress leaving_;
-  FakeTier* near_ = nullptr;
-  FakeTier* far_ = nullptr;
-  std::promise<void> begun_;
-  std::promise<void> gate_;
-  const Bytes source_ = RandomBytes(kBytes, 1);
-  Bytes back_;
-  std::unique_ptr<UnifiedPool> pool_;
-};
 
 TEST_F(UnifiedPoolTest, BuffersComeBackAsTheyWere) {
   for (const int64_t bytes : {0, 1, 4, 5, 100}) {
@@ -133,7 +32,7 @@ TEST_F(UnifiedPoolTest, BuffersComeBackAsTheyWere) {
 }
 
 TEST_F(UnifiedPoolTest, TiersAreFilledInOrder) {
-  MakePool(false, 2 * kBytes);
+  MakePool(false, 2 * kPooledBytes);
   const Stored a = Store(source_);
   Stored b = Store(source_);
   const Stored c = Store(source_);
@@ -221,7 +120,7 @@ TEST_F(UnifiedPoolTest, FaultsBetweenSuccessesDoNotBreakATier) {
   for (int i = 0; i < 12; ++i) Store(source_);
   EXPECT_EQ(pool_->stats()[0].faults, 8);
   EXPECT_FALSE(pool_->stats()[0].broken);
-  EXPECT_EQ(pool_->stats()[0].out_bytes, 4 * kBytes);
+  EXPECT_EQ(pool_->stats()[0].out_bytes, 4 * kPooledBytes);
 }
 
 // Every step stores again before it loads.
@@ -307,127 +206,9 @@ TEST_F(UnifiedPoolTest, WithoutChecksumsNothingIsCompared) {
   EXPECT_NE(back_, source_);
 }
 
-TEST_F(UnifiedPoolTest, AStoreIsCancelledInTheQueueAndBetweenChunks) {
-  near_->set_hook(BlocksAt(Step::kWrite, 1));
-  const auto begun = std::make_shared<Transit>();
-  const auto pending = std::make_shared<Transit>();
-  std::future<Stored> first = BeginStore(source_, 0, begun);
-  std::future<Stored> second = BeginStore(source_, 1, pending);
-  std::future<Stored> third = BeginStore(source_, 2);
-  WaitUntilBlocked();
-  pending->Cancel();
-  begun->Cancel();
-  Open();
-  EXPECT_EQ(first.get().error.kind, Kind::kCancelled);
-  EXPECT_EQ(second.get().error.kind, Kind::kCancelled);
-  // Nobody else is concerned, and no other tier is asked.
-  EXPECT_EQ(third.get().buffer.tier, 0);
-  EXPECT_EQ(pool_->stats()[0].out_bytes, kBytes);
-  EXPECT_EQ(pool_->stats()[1].out_bytes, 0);
-}
-
-TEST_F(UnifiedPoolTest, ALoadIsCancelled) {
-  const Stored stored = Store(source_);
-  near_->set_hook(BlocksAt(Step::kRead, 1));
-  const auto transit = std::make_shared<Transit>();
-  std::future<TierError> load = BeginLoad(stored.buffer, &back_, 0, transit);
-  WaitUntilBlocked();
-  transit->Cancel();
-  Open();
-  EXPECT_EQ(load.get().kind, Kind::kCancelled);
-  EXPECT_TRUE(Load(stored.buffer, &back_).ok());
-  EXPECT_EQ(back_, source_);
-}
-
-TEST_F(UnifiedPoolTest, WhatIsCancelledBeforeItBeginsIsNotCopied) {
-  const auto transit = std::make_shared<Transit>();
-  transit->Cancel();
-  EXPECT_EQ(BeginStore(source_, 0, transit).get().error.kind, Kind::kCancelled);
-  Settle();
-  EXPECT_EQ(near_->usage().taken_bytes, 0);
-  const Stored stored = Store(source_);
-  const auto back = std::make_shared<Transit>();
-  back->Cancel();
-  EXPECT_EQ(BeginLoad(stored.buffer, &back_, 0, back).get().kind,
-            Kind::kCancelled);
-}
-
-TEST_F(UnifiedPoolTest, ACancelledStoreDoesNotGoOnToTheNextTier) {
-  const auto transit = std::make_shared<Transit>();
-  near_->set_hook([&transit](Step step, int chunk) {
-    if (step != Step::kWrite || chunk != 1) return TierError();
-    transit->Cancel();
-    return Fault(Kind::kFull);
-  });
-  EXPECT_EQ(BeginStore(source_, 0, transit).get().error.kind, Kind::kCancelled);
-  EXPECT_EQ(pool_->stats()[1].out_bytes, 0);
-}
-
-TEST_F(UnifiedPoolTest, CancellingWhatHasEndedDoesNothing) {
-  const auto transit = std::make_shared<Transit>();
-  const Stored stored = BeginStore(source_, 0, transit).get();
-  transit->Cancel();
-  transit->Hurry();
-  EXPECT_TRUE(Load(stored.buffer, &back_).ok());
-}
-
-TEST_F(UnifiedPoolTest, AHurriedTransferOvertakesOthers) {
-  near_->set_hook(BlocksAt(Step::kWrite));
-  std::future<Stored> blocking = BeginStore(source_, -1);
-  WaitUntilBlocked();
-  std::vector<std::string> order;
-  const auto push = [&](const std::string& name, int64_t needed_at,
-                        std::shared_ptr<Transit> transit) {
-    auto ended = std::make_shared<std::promise<void>>();
-    pool_->Store(name, source_.data(), kBytes, needed_at, std::move(transit),
-                 [&order, name, ended](PooledBuffer, const TierError&) {
-                   order.push_back(name);
-                   ended->set_value();
-                 });
-    return ended->get_future();
-  };
-  const auto hurried = std::make_shared<Transit>();
-  const auto hurried_before = std::make_shared<Transit>();
-  hurried_before->Hurry();
-  std::vector<std::future<void>> ends;
-  ends.push_back(push("soon", 1, std::make_shared<Transit>()));
-  ends.push_back(push("hurried", 9, hurried));
-  ends.push_back(push("hurried before", 9, hurried_before));
-  hurried->Hurry();
-  Open();
-  for (std::future<void>& end : ends) end.wait();
-  EXPECT_EQ(order,
-            std::vector<std::string>({"hurried", "hurried before", "soon"}));
-}
-
-TEST_F(UnifiedPoolTest, HurryHoldsOnTheNextTierToo) {
-  far_->set_hook(BlocksAt(Step::kWrite));
-  near_->set_hook(FailsAt(Step::kWrite, Kind::kFull));
-  std::future<Stored> blocking = BeginStore(source_, -1);
-  WaitUntilBlocked();
-  const auto hurried = std::make_shared<Transit>();
-  std::atomic<int> ended{0};
-  int place_of_hurried = 0;
-  std::promise<void> both;
-  const auto count = [&](bool of_hurried) {
-    const int place = ++ended;
-    if (of_hurried) place_of_hurried = place;
-    if (place == 2) both.set_value();
-  };
-  pool_->Store("soon", source_.data(), kBytes, 1, std::make_shared<Transit>(),
-               [&](PooledBuffer, const TierError&) { count(false); });
-  hurried->Hurry();
-  pool_->Store("hurried", source_.data(), kBytes, 9, hurried,
-               [&](PooledBuffer, const TierError&) { count(true); });
-  // Both wait behind the first one, on the second tier.
-  while (near_->usage().taken_bytes > 0) std::this_thread::yield();
-  Open();
-  both.get_future().wait();
-  EXPECT_EQ(place_of_hurried, 1);
-}
-
 TEST_F(UnifiedPoolTest, OnlyStoresAreToldToLeave) {
   const Stored stored = Store(source_);
+  Settle();
   near_->set_hook(BlocksAt(Step::kRead));
   std::future<TierError> load = BeginLoad(stored.buffer, &back_);
   WaitUntilBlocked();
@@ -440,7 +221,7 @@ TEST_F(UnifiedPoolTest, OnlyStoresAreToldToLeave) {
 }
 
 TEST_F(UnifiedPoolTest, StatsTellOfEachTier) {
-  MakePool(false, kBytes);
+  MakePool(false, kPooledBytes);
   const Stored a = Store(source_);
   const Stored b = Store(source_);
   EXPECT_TRUE(Load(b.buffer, &back_).ok());
@@ -448,13 +229,13 @@ TEST_F(UnifiedPoolTest, StatsTellOfEachTier) {
   const std::vector<PoolTierStats> stats = pool_->stats();
   ASSERT_EQ(stats.size(), 2u);
   EXPECT_EQ(stats[0].name, "near");
-  EXPECT_EQ(stats[0].usage.limit_bytes, kBytes);
-  EXPECT_EQ(stats[0].usage.stored_bytes, kBytes);
-  EXPECT_EQ(stats[0].out_bytes, kBytes);
+  EXPECT_EQ(stats[0].usage.limit_bytes, kPooledBytes);
+  EXPECT_EQ(stats[0].usage.stored_bytes, kPooledBytes);
+  EXPECT_EQ(stats[0].out_bytes, kPooledBytes);
   EXPECT_EQ(stats[0].in_bytes, 0);
   EXPECT_EQ(stats[1].name, "far");
-  EXPECT_EQ(stats[1].out_bytes, kBytes);
-  EXPECT_EQ(stats[1].in_bytes, 2 * kBytes);
+  EXPECT_EQ(stats[1].out_bytes, kPooledBytes);
+  EXPECT_EQ(stats[1].in_bytes, 2 * kPooledBytes);
   EXPECT_GT(stats[1].in_seconds, 0);
   EXPECT_EQ(stats[1].faults, 0);
 }
