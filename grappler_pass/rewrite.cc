@@ -143,6 +143,7 @@ class Rewriter {
     if (writes) GateWrite(NodeOf(op));
     if (!IsOrdered(op)) return;
     if (!writes) gate_.clear();
+    fetched_.clear();
     // Of two ops that may be fused, neither waits for the other.
     const OpId partner = memory_.ops[op].partner;
     if (partner != kNone && partner == last_op_) frontier_ = before_last_;
@@ -161,11 +162,7 @@ class Rewriter {
   // it, since it may be the fruit of refused memory.
   void GateWrite(NodeDef* write) {
     if (writes_observer_ == 0) return;
-    if (gate_.empty()) {
-      gate_ = AddObserveNode(&result_, device_, {}, writes_observer_,
-                             kPhaseWrites, gates_++);
-      Follow(result_.mutable_node(result_.node_size() - 1));
-    }
+    if (gate_.empty()) AddGate();
     const std::string control = "^" + gate_;
     if (std::find(write->input().begin(), write->input().end(), control) ==
         write->input().end()) {
@@ -177,11 +174,18 @@ class Rewriter {
   // consent.
   void ObserveWrites() {
     if (writes_observer_ == 0) return;
-    gate_ = AddObserveNode(&result_, device_, {}, writes_observer_,
-                           kPhaseWrites, gates_++);
-    Follow(result_.mutable_node(result_.node_size() - 1));
+    AddGate();
     frontier_ = {gate_};
     GuardStateWrites(&result_, unordered_, gate_);
+  }
+
+  void AddGate() {
+    gate_ = AddObserveNode(&result_, device_, {}, writes_observer_,
+                           kPhaseWrites, gates_++);
+    NodeDef* const gate = result_.mutable_node(result_.node_size() - 1);
+    Follow(gate);
+    for (const std::string& node : fetched_) gate->add_input("^" + node);
+    fetched_.clear();
   }
 
   // Of two ops that may be fused, neither waits for what the other reads:
@@ -253,6 +257,7 @@ class Rewriter {
     Follow(&clone);
     frontier_ = {clone.name()};
     gate_.clear();
+    fetched_.clear();
     last_op_ = kNone;
     for (const BufferId b : memory_.ops[op].writes) {
       ++version_[b];
@@ -344,6 +349,8 @@ class Rewriter {
       *result_.add_node() = std::move(prefetch);
     }
     Follow(&node);
+    gate_.clear();
+    fetched_.push_back(node.name());
     *result_.add_node() = std::move(node);
   }
 
@@ -357,6 +364,7 @@ class Rewriter {
   int64_t writes_observer_ = 0;
   std::string gate_;  // Of the writes that follow; empty: the next makes one.
   int gates_ = 0;
+  std::vector<std::string> fetched_;  // By swap_in, behind the frontier so far.
   int64_t end_observer_ = 0;
   std::vector<int> version_;  // Current, of each buffer.
   int64_t position_ = 0;      // In the schedule.

@@ -3,6 +3,7 @@
 // The swap ops of a rewritten graph, by plans written by hand.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -95,6 +96,79 @@ TEST_F(RewriteSwapsTest, WhatNeedNotLeaveIsNotWaitedFor) {
   EXPECT_EQ(FindOp(graph, kSwapOutOp)->attr().at(kWhenAttr).s(), kWhenNeeded);
   EXPECT_EQ(FindOp(graph, kSwapWaitOp), nullptr);
   EXPECT_NE(FindOp(graph, kSwapInOp), nullptr);
+}
+
+// SmallItem with two writes of a weight: of `b`, and then of `a`.
+GrapplerItem ItemWithWrites() {
+  GrapplerItem item = SmallItem(64);
+  const auto add = [&item](const char* name, const char* op,
+                           const std::vector<const char*>& inputs) {
+    NodeDef* const node = item.graph.add_node();
+    node->set_name(name);
+    node->set_op(op);
+    node->set_device("/device:CPU:0");
+    (*node->mutable_attr())["dtype"].set_type(tensorflow::DT_FLOAT);
+    for (const char* const input : inputs) node->add_input(input);
+    return node;
+  };
+  auto& attr = *add("weight", "VarHandleOp", {})->mutable_attr();
+  for (int i = 0; i < 2; ++i) {
+    attr["shape"].mutable_shape()->add_dim()->set_size(64);
+  }
+  add("first", "AssignSubVariableOp", {"weight", "b"});
+  add("second", "AssignSubVariableOp", {"weight", "a", "^first"});
+  return item;
+}
+
+// `a` leaves and comes back for the second write alone.
+MemoryPlan SwapForSecondWrite(const MemoryGraph& graph) {
+  std::vector<std::pair<ItemKind, std::string>> schedule;
+  const auto run = [&schedule](const std::vector<const char*>& ops) {
+    for (const char* op : ops) schedule.emplace_back(ItemKind::kRun, op);
+  };
+  run({"x", "flat", "a", "a_flat"});
+  schedule.emplace_back(ItemKind::kSwapOut, "a");
+  run({"b", "c", "d", "d_flat", "end"});
+  schedule.emplace_back(ItemKind::kSwapWait, "a");
+  run({"out", "weight", "first"});
+  schedule.emplace_back(ItemKind::kSwapIn, "a");
+  run({"second"});
+  return PlanOf(graph, schedule);
+}
+
+const NodeDef& NodeNamed(const GraphDef& graph, const std::string& name) {
+  return *std::find_if(
+      graph.node().begin(), graph.node().end(),
+      [&name](const NodeDef& node) { return node.name() == name; });
+}
+
+// Whether an observer that `write` waits for waits for `other`.
+bool AgreedAfter(const GraphDef& graph, const std::string& write,
+                 const std::string& other) {
+  const auto waits_for = [&](const std::string& node, const std::string& name) {
+    const auto& inputs = NodeNamed(graph, node).input();
+    return std::find(inputs.begin(), inputs.end(), "^" + name) != inputs.end();
+  };
+  return std::any_of(
+      graph.node().begin(), graph.node().end(), [&](const NodeDef& gate) {
+        return gate.op() == kObserveOp && waits_for(write, gate.name()) &&
+               waits_for(gate.name(), other);
+      });
+}
+
+// The memory that it is fetched to may have been refused.
+TEST_F(RewriteSwapsTest, AWriteIsAgreedToWhenWhatItReadsIsBack) {
+  const GrapplerItem item = ItemWithWrites();
+  const auto planned = PlanGraph(item, OptionsOf(0, "host"), {});
+  ASSERT_TRUE(planned.ok()) << planned.status();
+  const ImportedGraph& imported = planned->imported;
+  const GraphDef graph =
+      RewriteGraph(item.graph, imported, SwapForSecondWrite(imported.memory),
+                   planned->inputs, {1, 2, 3}, {});
+  const NodeDef* const swap_in = FindOp(graph, kSwapInOp);
+  ASSERT_NE(swap_in, nullptr);
+  EXPECT_TRUE(AgreedAfter(graph, "second", swap_in->name())) << ToText(graph);
+  EXPECT_FALSE(AgreedAfter(graph, "first", swap_in->name())) << ToText(graph);
 }
 
 }  // namespace

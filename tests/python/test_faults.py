@@ -39,9 +39,10 @@ _ops: Any = tf.load_op_library(str(_library._LIBRARY_PATH))
 
 _Disk = Callable[[str], Path]
 
-# Within this, buffers are swapped by every plan; without a file or another
-# tier the steps do not fit.
-_TIGHT = 0.6
+# All that can leave does, at once, which leaves room for three buffers that do
+# not; without any swapping the steps do not fit.
+_EAGER = {"tiers": "file", "policy": "vdnn_all", "cache": "off"}
+_TIGHT = 0.8
 
 
 @pytest.fixture
@@ -65,8 +66,7 @@ def _tier(folder: Path, name: str = "file") -> sn_tf.TierStats:
 
 
 def _scope(folder: Path, share: float = _TIGHT, **options: Any) -> Any:
-    options = {"tiers": "file", "policy": "swap", **options}
-    return sn_tf.scope(budget(share), swap_dir=folder, **options)
+    return sn_tf.scope(budget(share), swap_dir=folder, **{**_EAGER, **options})
 
 
 def _train(net: Net, steps: int = MOST_STEPS) -> None:
@@ -146,7 +146,7 @@ def test_what_one_tier_does_not_take_goes_to_the_next(
     assert _tier(folder).broken == (count == 3)
     if count != 1:  # One may be of a buffer that is wanted back meanwhile.
         assert _tier(folder, "host").out_bytes >= BUFFER_BYTES
-    assert _tier(folder, "host").stored_bytes == 0
+    wait_until(lambda: _tier(folder, "host").stored_bytes == 0)
 
 
 @pytest.mark.parametrize("write", [3, 20])
@@ -155,8 +155,7 @@ def test_a_buffer_that_no_tier_takes_stays_where_it_is(
 ) -> None:
     net, reference = Net(), weights_after(MOST_STEPS)
     folder = disk(f"write_eio:{write}")
-    # A plan that moves all it can, so that there is room for one more.
-    with _scope(folder, 0.9, policy="vdnn_all", cache="off"):
+    with _scope(folder):
         _train(net)
     assert equal(net.weights(), reference)
     assert _tier(folder).faults == 1
@@ -216,8 +215,8 @@ def test_a_buffer_corrupted_on_the_disk_is_not_used(
     assert equal(net.weights(), reference)
     # None where it was wanted back before it had left.
     assert losses <= 1
-    # It was read twice, by whoever fetched it early, and then in time.
-    assert _tier(folder).faults in (2 * losses, 4 * losses)
+    # Each reading is tried twice: of who prefetches, and of who needs it.
+    assert 2 * losses <= _tier(folder).faults <= 4 * losses
     wait_until(lambda: _tier(folder).taken_bytes == 0)
 
 
@@ -284,8 +283,8 @@ def test_training_goes_on_after_an_error_in_a_step(tmp_path: Path) -> None:
 def test_two_trainings_in_two_threads_share_a_budget(tmp_path: Path) -> None:
     nets = Net(1), Net(2)
     references = [weights_after(MOST_STEPS, seed) for seed in (1, 2)]
-    # Less than both keep at once.
-    most = budget(1.2)
+    # Less than both keep at once, if nothing leaves.
+    most = budget(1.5)
     sn_tf.reset_peak()
     failed: list[BaseException] = []
 
@@ -318,7 +317,7 @@ def _resident_kib() -> int:
 
 def test_a_thousand_steps_take_no_more_memory_than_ten(tmp_path: Path) -> None:
     net = Net()
-    with _scope(tmp_path):
+    with _scope(tmp_path, 0.7, policy="swap", cache="on"):
         _train(net, 10)
         wait_until(lambda: _tier(tmp_path).taken_bytes == 0)
         in_use = sn_tf.stats().in_use_bytes
