@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures peaks, step times and weights, with and without a budget."""
 
-# Steps that no measurement counts: tracing, and the new plan that follows the
-# first measured step.
-WARM_UP_STEPS = 2
+# Steps that no measurement counts: one is traced, the next is of the new plan,
+# two are timed, and the fifth may be of a plan made from the times.
+WARM_UP_STEPS = 5

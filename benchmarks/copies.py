@@ -7,6 +7,8 @@ at once, so that each waits for the one before it and for nothing else.
 """
 
 import time
+from collections.abc import Callable
+from typing import NamedTuple
 
 import tensorflow as tf
 
@@ -23,6 +25,19 @@ PATHS = (
 )
 _SIM = "/device:SIM:0"
 _CPU = "/device:CPU:0"
+
+
+class Copies(NamedTuple):
+    """One path: `make` makes its copies and returns once they have ended."""
+
+    make: Callable[[], object]
+    # Comes before each `make`, and is not measured.
+    prepare: Callable[[], object] = lambda: None
+
+    def warm_up(self):
+        """Traces the functions, and touches the memory."""
+        self.prepare()
+        self.make()
 
 
 def memory_bytes(total_bytes):
@@ -46,8 +61,7 @@ def make(total_bytes):
         total_bytes: What each copies, rounded down to whole chunks.
 
     Returns:
-        A dictionary from path to a function without arguments that makes its
-        copies and returns once they have ended.
+        A dictionary from path to its `Copies`.
     """
     chunk_bytes = max(1, total_bytes // CHUNKS)
     with tf.device(_CPU):
@@ -72,14 +86,14 @@ def _across(tensor, source, destination):
         with tf.device(destination):
             return _once_done([tf.identity(one) for one in tensors])
 
-    def call():
+    def copy_all():
         # What was copied once is kept with a tensor: each needs a new one,
         # which has the same memory.
         with tf.device(source):
             tensors = [tf.identity(tensor) for _ in range(CHUNKS)]
         copy(tensors).numpy()
 
-    return call
+    return Copies(copy_all)
 
 
 def _swaps(ops, tensor):
@@ -90,25 +104,31 @@ def _swaps(ops, tensor):
     @tf.function
     def swap_out(tensor):
         with tf.device(_SIM):
-            return _once_done(
-                [ops.sn_swap_out(tensor=tensor, buffer=name) for name in names]
-            )
+            handles = [
+                ops.sn_swap_out(tensor=tensor, buffer=name) for name in names
+            ]
+            gone = [ops.sn_swap_wait(handle=handle) for handle in handles]
+            with tf.control_dependencies(gone):
+                return [tf.identity(handle) for handle in handles]
 
     @tf.function
-    def swap_in(tensor):
+    def swap_in(handles):
         with tf.device(_SIM):
-            # Pinned memory comes from here only: one copy goes out first.
-            handle = ops.sn_swap_out(tensor=tensor)
             return _once_done(
                 [
                     ops.sn_swap_in(handle=handle, T=tensor.dtype, buffer=name)
-                    for name in names
+                    for handle, name in zip(handles, names, strict=True)
                 ]
             )
 
+    # Only what has been swapped out can be swapped in.
+    away = []
     return (
-        lambda: swap_in(tensor).numpy(),
-        lambda: swap_out(tensor).numpy(),
+        Copies(
+            lambda: swap_in(away.pop()).numpy(),
+            lambda: away.append(swap_out(tensor)),
+        ),
+        Copies(lambda: swap_out(tensor)),
     )
 
 
@@ -118,12 +138,13 @@ def _once_done(tensors):
         return tf.constant(0)
 
 
-def measure(call):
-    """Calls `call`.
+def measure(call, prepare=lambda: None):
+    """Calls `prepare`, and then `call`.
 
     Returns:
-        Its wall time, and what the link of SIM:0 saw of it.
+        The wall time of `call`, and what the link of SIM:0 saw of it.
     """
+    prepare()
     before = sn_tf.stats("SIM:0").link
     begin = time.perf_counter()
     call()

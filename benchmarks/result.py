@@ -55,6 +55,7 @@ def planned():
             "min_budget_bytes",
             "feasible",
             "costs",
+            "times",
         )
     } | {
         "swap_sizes": [

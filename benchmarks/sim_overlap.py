@@ -34,11 +34,11 @@ def run(options):
     total_bytes = parse_size(options.bytes, argument="bytes")
     sn_tf.sim.configure(copies.memory_bytes(total_bytes), link=options.link)
     copies.keep_all_ops()
-    calls = copies.make(total_bytes)
-    to_device = calls["to device, pageable"]
-    to_host = calls["to host, pageable"]
-    for call in (to_device, to_host):
-        call()  # Traces it, and touches the memory.
+    made = copies.make(total_bytes)
+    pageable = [made[f"to {end}, pageable"] for end in ("device", "host")]
+    for path in pageable:
+        path.warm_up()
+    to_device, to_host = (path.make for path in pageable)
     _, link = copies.measure(to_device)
     compute = _computation(_SHARE_OF_COPYING * link.to_device_modelled_seconds)
     rounds = [

@@ -29,17 +29,17 @@ def run(options):
     total_bytes = parse_size(options.bytes, argument="bytes")
     sn_tf.sim.configure(copies.memory_bytes(total_bytes), link=options.link)
     copies.keep_all_ops()
-    calls = copies.make(total_bytes)
-    for call in calls.values():
-        call()  # Traces it, and touches the memory.
+    made = copies.make(total_bytes)
+    for path in made.values():
+        path.warm_up()
     # In turn: what slows this machine down for a while slows every path.
     rounds = [
-        [copies.measure(call) for call in calls.values()]
+        [copies.measure(*path) for path in made.values()]
         for _ in range(options.rounds)
     ]
     paths = {
         path: _summarize([one[index] for one in rounds])
-        for index, path in enumerate(calls)
+        for index, path in enumerate(made)
     }
     link = sn_tf.stats("SIM:0").link
     return {

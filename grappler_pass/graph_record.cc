@@ -12,6 +12,7 @@
 #include "cc/allocator/arenas.h"
 #include "cc/core/bytes.h"
 #include "grappler_pass/step_errors.h"
+#include "grappler_pass/timed_choice.h"
 
 namespace sn_tf {
 namespace {
@@ -27,6 +28,11 @@ constexpr int64_t kWorthReplanningBytes = 64 * 1024;
 
 // What a step finds in use may creep up without end; plans may not follow.
 constexpr int kMostReplans = 3;
+
+double SecondsSince(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
+      .count();
+}
 
 double ElementsOf(const std::vector<int64_t>& dims) {
   double elements = 1;
@@ -67,7 +73,14 @@ void GraphRecord::SetPlan(const PlannedGraph& planned,
                                                      : State::kProvisional;
   sizes_vary_ = !planned.inputs.empty();
   item_.reset();
-  if (state_ == State::kProvisional || sizes_vary_) {
+  instance_seconds_ = plan_seconds;
+  planned_at_ = std::chrono::steady_clock::now();
+  sampler_.reset();
+  if (state_ == State::kSettled && !knowledge_.op_seconds.has_value() &&
+      TimesWouldHelp(planned, options.device)) {
+    sampler_.emplace();
+  }
+  if (state_ == State::kProvisional || sizes_vary_ || sampler_.has_value()) {
     item_ = std::make_unique<tensorflow::grappler::GrapplerItem>(item);
   }
   if (!planned.plan.feasible) {
@@ -87,6 +100,7 @@ void GraphRecord::Publish(const PlannedGraph& planned,
   report.budget_bytes = options_.budget_bytes;
   report.generation = options_.generation;
   report.measured = knowledge_.measured();
+  report.timed = knowledge_.op_seconds.has_value();
   report.plan_seconds = plan_seconds;
   if (!planned.plan.feasible) {
     report.reason = InfeasibleMessage(planned);
@@ -103,6 +117,9 @@ absl::Status GraphRecord::OnStepBegin(int64_t step_id,
   const std::lock_guard<std::mutex> lock(mutex_);
   arena_->MarkStepBegin();
   writes_began_ = false;
+  if (planned_at_.has_value()) {
+    instance_seconds_ += SecondsSince(*std::exchange(planned_at_, {}));
+  }
   if (tracing_) LearnFrom(EndTrace());  // The step before did not end.
   if (state_ == State::kInfeasible) return refusal_;
   const std::optional<double> growth = Grew(shapes);
@@ -115,12 +132,17 @@ absl::Status GraphRecord::OnStepBegin(int64_t step_id,
     }
     if (!status.ok()) return status;
   }
-  if (growth.has_value()) state_ = State::kProvisional;
+  if (growth.has_value()) {
+    state_ = State::kProvisional;
+    knowledge_.op_seconds.reset();
+    sampler_.reset();
+  }
   if (state_ == State::kProvisional) {
     BeginTrace(step_id);
   } else {
     CheckResident();
   }
+  if (sampler_.has_value()) sampler_->BeginStep(step_id);
   // What is computed in vain is not written: see OnBeforeWrites.
   if (options_.budget_bytes > 0) arena_->OpenSink(step_id);
   return absl::OkStatus();
@@ -169,8 +191,10 @@ absl::Status GraphRecord::CheckGrown(double growth) {
   *knowledge_.profile = Grown(*std::move(knowledge_.profile), growth);
   profile_scaled_ = true;
   if (options_.budget_bytes == 0) return absl::OkStatus();
-  const auto peak = PeakOf(*item_, options_, knowledge_, schedule_);
-  if (!peak.ok() || *peak <= options_.budget_bytes) return absl::OkStatus();
+  const auto present = PlanOf(*item_, options_, knowledge_, schedule_);
+  if (!present.ok()) return absl::OkStatus();
+  const int64_t peak = present->plan.peak_bytes;
+  if (peak <= options_.budget_bytes) return absl::OkStatus();
   const auto planned = PlanGraph(*item_, options_, knowledge_);
   if (!planned.ok()) return absl::OkStatus();
   if (!planned->plan.feasible) {
@@ -182,7 +206,7 @@ absl::Status GraphRecord::CheckGrown(double growth) {
   return absl::ResourceExhaustedError(absl::StrCat(
       "The inputs of this step are larger than those of any before it. The "
       "present plan would need ",
-      FormatBytes(*peak), " (", *peak, " bytes) for them, of a budget of ",
+      FormatBytes(peak), " (", peak, " bytes) for them, of a budget of ",
       FormatBytes(options_.budget_bytes), " (", options_.budget_bytes,
       " bytes). The step did not run, and no weight was changed. The next step "
       "is planned for inputs of this size: go on training, and let the largest "
@@ -274,6 +298,10 @@ absl::Status GraphRecord::OnStepEnd(int64_t step_id) {
   const std::lock_guard<std::mutex> lock(mutex_);
   const std::optional<Refusal> refused = arena_->CloseSink(step_id);
   if (refused.has_value()) return RefusedMemory(*refused);
+  if (sampler_.has_value()) {
+    auto seconds = sampler_->EndStep(step_id);
+    if (seconds.has_value()) ConsiderTimes(*std::move(seconds));
+  }
   if (!tracing_ || step_id != traced_step_) return absl::OkStatus();
   StepProfile profile = EndTrace();
   profile.complete = true;
@@ -306,6 +334,7 @@ StepProfile GraphRecord::EndTrace() {
 
 void GraphRecord::OnStepFailed() {
   const std::lock_guard<std::mutex> lock(mutex_);
+  if (sampler_.has_value()) sampler_->Abandon();
   if (tracing_) LearnFrom(EndTrace());
 }
 
@@ -351,9 +380,23 @@ void GraphRecord::ReconsiderInfeasible() {
 void GraphRecord::RefreshReport() {
   const auto begin = std::chrono::steady_clock::now();
   const auto planned = PlanGraph(*item_, options_, knowledge_);
-  const std::chrono::duration<double> seconds =
-      std::chrono::steady_clock::now() - begin;
-  if (planned.ok()) Publish(*planned, seconds.count());
+  if (planned.ok()) Publish(*planned, SecondsSince(begin));
+}
+
+void GraphRecord::ConsiderTimes(OpSeconds seconds) {
+  sampler_.reset();
+  const auto begin = std::chrono::steady_clock::now();
+  knowledge_.op_seconds = std::move(seconds);
+  const auto choice =
+      ChooseByTimes(*item_, options_, knowledge_, schedule_, instance_seconds_);
+  const std::shared_ptr<Session> session = session_.lock();
+  if (!choice.ok() || session == nullptr) return;
+  if (choice->replace) {
+    session->WantNewGeneration();
+    return;
+  }
+  Publish(choice->present, SecondsSince(begin));
+  if (!sizes_vary_) item_.reset();
 }
 
 }  // namespace sn_tf

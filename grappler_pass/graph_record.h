@@ -7,10 +7,13 @@
 //                 function anew, and the pass plans from what was measured.
 //   kSettled      planned from a measured step, or in need of no better plan.
 //                 Falls back to kProvisional when a step's inputs have grown.
+//                 Where it moves something, some steps are timed, and a plan
+//                 made from their times takes its place if that is worth it.
 //   kInfeasible   no plan meets the budget: every step is refused.
 #ifndef SN_TF_GRAPPLER_PASS_GRAPH_RECORD_H_
 #define SN_TF_GRAPPLER_PASS_GRAPH_RECORD_H_
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -18,6 +21,7 @@
 #include <string>
 
 #include "cc/ops/observer.h"
+#include "grappler_pass/cost_sampler.h"
 #include "grappler_pass/plan_graph.h"
 #include "grappler_pass/session.h"
 
@@ -69,6 +73,9 @@ class GraphRecord : public StepObserver {
   absl::Status CheckFeasible();
   // Publishes what the measured step says of the plan that stays.
   void RefreshReport();
+  // Asks for a plan made from op times where it beats the present one by more
+  // than a new instance costs.
+  void ConsiderTimes(OpSeconds seconds);
   // Asks for a plan with more room where more is in use than it was made for.
   void CheckResident();
   void Publish(const PlannedGraph& planned, double plan_seconds) const;
@@ -106,6 +113,10 @@ class GraphRecord : public StepObserver {
   int64_t min_budget_bytes_ = 0;
   int64_t min_budget_resident_bytes_ = 0;
   bool plan_moves_ = false;
+  std::optional<CostSampler> sampler_;  // While op times are wanted.
+  // What the present instance cost from its planning to its first step.
+  double instance_seconds_ = 0;
+  std::optional<std::chrono::steady_clock::time_point> planned_at_;
   bool delays_writes_ = false;
   bool writes_began_ = false;    // In the latest step.
   bool profile_scaled_ = false;  // To inputs larger than were measured.

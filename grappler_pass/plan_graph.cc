@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "grappler_pass/delay_writes.h"
+#include "grappler_pass/measured_seconds.h"
 #include "grappler_pass/planner/liveness.h"
 #include "grappler_pass/planner/placement_check.h"
 #include "grappler_pass/planner/planner.h"
@@ -197,6 +198,9 @@ absl::Status Import(const GrapplerItem& item, const PlannerOptions& options,
   const std::string error = planned->imported.memory.Validate();
   if (!error.empty()) return absl::InternalError(error);
   AddUnexplained(knowledge, &planned->imported.memory);
+  if (knowledge.op_seconds.has_value()) {
+    SetMeasuredSeconds(*knowledge.op_seconds, &planned->imported.memory);
+  }
   return absl::OkStatus();
 }
 
@@ -213,15 +217,16 @@ NamedSchedule NamesOf(const MemoryGraph& graph, const Schedule& schedule) {
   return named;
 }
 
-absl::StatusOr<int64_t> PeakOf(const GrapplerItem& item,
-                               const PlannerOptions& options,
-                               const GraphKnowledge& knowledge,
-                               const NamedSchedule& schedule) {
+absl::StatusOr<PlannedGraph> PlanOf(const GrapplerItem& item,
+                                    const PlannerOptions& options,
+                                    const GraphKnowledge& knowledge,
+                                    const NamedSchedule& schedule) {
   PlannedGraph planned;
   bool sizes_known;
   TF_RETURN_IF_ERROR(Import(item, options, knowledge, &planned, &sizes_known));
   const MemoryGraph& graph = planned.imported.memory;
-  return AnalyzeLiveness(graph, Resolve(graph, schedule)).peak_bytes();
+  planned.plan = PlanOfSchedule(graph, options, Resolve(graph, schedule));
+  return planned;
 }
 
 absl::StatusOr<PlannedGraph> PlanGraph(const GrapplerItem& item,

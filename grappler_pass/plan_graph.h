@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "cc/core/arena.h"
 #include "grappler_pass/import.h"
+#include "grappler_pass/op_timer.h"
 #include "grappler_pass/planner/options.h"
 #include "grappler_pass/planner/plan.h"
 #include "grappler_pass/step_profile.h"
@@ -35,6 +36,8 @@ struct GraphKnowledge {
   std::optional<StepProfile> profile;
   // The schedule which that step ran.
   NamedSchedule profiled_schedule;
+  // Of timed steps; none: estimated.
+  std::optional<OpSeconds> op_seconds;
   // In use now, before the step.
   int64_t in_use_bytes = 0;
   // Free bytes that were of no use to a step, because they were in pieces.
@@ -52,11 +55,11 @@ struct PlannedGraph {
   bool provisional = false;
 };
 
-// The peak of `schedule`, which was planned with other knowledge.
-absl::StatusOr<int64_t> PeakOf(const tensorflow::grappler::GrapplerItem& item,
-                               const PlannerOptions& options,
-                               const GraphKnowledge& knowledge,
-                               const NamedSchedule& schedule);
+// What a plan of `schedule`, which was made with other knowledge, comes to.
+absl::StatusOr<PlannedGraph> PlanOf(
+    const tensorflow::grappler::GrapplerItem& item,
+    const PlannerOptions& options, const GraphKnowledge& knowledge,
+    const NamedSchedule& schedule);
 
 // Infers shapes, imports, plans and verifies. `item` has had SplitSums. Where
 // the result's imported.unsupported is set, there is no plan. An error means

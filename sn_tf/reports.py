@@ -168,7 +168,8 @@ class PlanReport:
         limiting_op: Op that sets it.
         added_seconds: Time that the plan adds to a step, as estimated.
         step_seconds: Time of a step without the plan, as estimated.
-        costs: `"estimated"` or `"measured"`: where sizes and times are from.
+        costs: `"estimated"` or `"measured"`: where sizes are from.
+        times: The same of the times of ops.
         generation: 0 for the first plan; grows as plans get better costs.
         swapped_bytes: Bytes moved out in each step.
         swapped_buffers: Buffers moved out in each step.
@@ -192,6 +193,7 @@ class PlanReport:
     added_seconds: float
     step_seconds: float
     costs: str
+    times: str
     generation: int
     swapped_bytes: int
     swapped_buffers: int
@@ -276,6 +278,7 @@ class PlanReport:
             ("added time", f"{self.added_seconds:.3f} s"),
             ("expected slowdown", f"{self.slowdown:.1%}"),
             ("costs", self.costs),
+            ("op times", self.times),
             ("generation", str(self.generation)),
             ("swapped", format_bytes(self.swapped_bytes)),
             ("swapped buffers", str(self.swapped_buffers)),

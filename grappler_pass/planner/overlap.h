@@ -10,16 +10,12 @@
 namespace sn_tf {
 
 // Moves swap_waits later and swap_ins earlier, so that copies run behind
-// computation (paper, section 3.3), as far as the budget leaves room. Each
-// link is busy with one copy at a time, in schedule order.
+// computation (paper, section 3.3), as far as the budget leaves room, and
+// farther than the costs ask for where there is some left: copies and ops take
+// longer at times. Each link is busy with one copy at a time, in schedule
+// order.
 Schedule OverlapCopies(const MemoryGraph& graph, const CostModel& costs,
                        int64_t budget_bytes, const Schedule& schedule);
-
-// Time that a step takes beyond the ops of the route, estimated:
-// recomputation, stalls for copies, and what hidden copies take from the
-// computation.
-double AddedSeconds(const MemoryGraph& graph, const CostModel& costs,
-                    const Schedule& schedule);
 
 }  // namespace sn_tf
 

@@ -9,6 +9,7 @@
 #include "grappler_pass/planner/overlap.h"
 #include "grappler_pass/planner/route.h"
 #include "grappler_pass/planner/swap_across.h"
+#include "grappler_pass/planner/timeline.h"
 
 namespace sn_tf {
 namespace {
@@ -144,6 +145,20 @@ MemoryPlan MakePlan(const MemoryGraph& graph, const PlannerOptions& options) {
     plan.schedule = std::move(schedule);
   }
   Finish(graph, costs, &plan);
+  return plan;
+}
+
+MemoryPlan PlanOfSchedule(const MemoryGraph& graph,
+                          const PlannerOptions& options, Schedule schedule) {
+  MemoryPlan plan;
+  plan.budget_bytes = options.budget_bytes;
+  Route route;
+  for (const PlanItem& item : schedule) {
+    if (item.kind == ItemKind::kRun) route.push_back(item.id);
+  }
+  plan.route_peak_bytes = PeakOf(graph, ScheduleOfRoute(route));
+  plan.schedule = std::move(schedule);
+  Finish(graph, CostsOf(options), &plan);
   return plan;
 }
 

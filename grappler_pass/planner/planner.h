@@ -16,6 +16,10 @@ namespace sn_tf {
 // graph has a cycle.
 MemoryPlan MakePlan(const MemoryGraph& graph, const PlannerOptions& options);
 
+// What a plan of `schedule` comes to, with nothing about it changed.
+MemoryPlan PlanOfSchedule(const MemoryGraph& graph,
+                          const PlannerOptions& options, Schedule schedule);
+
 // The plan with the lowest peak, for steps whose workspaces are not known yet.
 MemoryPlan MakeSmallestPlan(const MemoryGraph& graph,
                             const PlannerOptions& options);

@@ -85,6 +85,7 @@ void WriteJson(const PlanReport& report, JsonWriter* json) {
   json->Key("added_seconds").Double(report.added_seconds);
   json->Key("step_seconds").Double(report.step_seconds);
   json->Key("costs").String(report.measured ? "measured" : "estimated");
+  json->Key("times").String(report.timed ? "measured" : "estimated");
   json->Key("generation").Int(report.generation);
   json->Key("swapped_bytes").Int(report.swapped_bytes);
   json->Key("swapped_buffers").Int(report.swapped_buffers);

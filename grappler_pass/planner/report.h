@@ -36,7 +36,8 @@ struct PlanReport {
   std::string limiting_op;
   double added_seconds = 0;
   double step_seconds = 0;
-  bool measured = false;
+  bool measured = false;  // Sizes and workspaces.
+  bool timed = false;     // Times of ops.
   int64_t generation = 0;
   int64_t swapped_bytes = 0;  // Copied out per step.
   int64_t swapped_buffers = 0;

@@ -10,7 +10,6 @@
 
 #include "grappler_pass/planner/evict.h"
 #include "grappler_pass/planner/liveness.h"
-#include "grappler_pass/planner/overlap.h"
 #include "grappler_pass/planner/route.h"
 #include "grappler_pass/planner/swap_across.h"
 #include "grappler_pass/planner/verify.h"
@@ -290,28 +289,6 @@ TEST(MakePlanTest, SmallBuffersStay) {
   PlannerOptions options = Budget(400);
   options.min_buffer_bytes = 101;
   EXPECT_FALSE(MakePlan(ThreeLayers().Build(), options).feasible);
-}
-
-TEST(OverlapTest, CopiesMoveAwayFromTheirDeadlinesWhereThereIsRoom) {
-  SmallGraph small = ThreeLayers();
-  const MemoryGraph graph = small.Build();
-  const BufferId in = small.buffer_id("in");
-  Schedule tight = ScheduleOfRoute(BuildRoute(graph));
-  tight.insert(tight.end() - 1, {ItemKind::kSwapIn, in});
-  tight.insert(tight.begin() + 2, {ItemKind::kSwapWait, in});
-  tight.insert(tight.begin() + 1, {ItemKind::kSwapOut, in});
-  CostModel costs;
-  costs.link_bytes_per_s = 100;
-  costs.interference = 0;
-  // The copy back takes one second and stands directly before its use.
-  EXPECT_EQ(AddedSeconds(graph, costs, tight), 1);
-  const Schedule moved = OverlapCopies(graph, costs, 500, tight);
-  EXPECT_EQ(AddedSeconds(graph, costs, moved), 0);
-  EXPECT_LE(AnalyzeLiveness(graph, moved).peak_bytes(), 500);
-  // No room, no move.
-  const int64_t peak = AnalyzeLiveness(graph, tight).peak_bytes();
-  const Schedule same = OverlapCopies(graph, costs, peak, tight);
-  EXPECT_LE(AnalyzeLiveness(graph, same).peak_bytes(), peak);
 }
 
 TEST(SwapAcrossTest, EmptiesWhatIsOnlyHeldMeanwhile) {

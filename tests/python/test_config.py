@@ -33,6 +33,7 @@ _REPORT: dict[str, Any] = {
     "added_seconds": 0.1,
     "step_seconds": 1.0,
     "costs": "measured",
+    "times": "estimated",
     "generation": 1,
     "swapped_bytes": 0,
     "swapped_buffers": 0,

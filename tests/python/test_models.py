@@ -111,7 +111,7 @@ def test_an_unrolled_lstm_computes_what_its_loops_do(depth):
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("alexnet", {}, "name='alexnet'.*resnet50"),
+        ("lenet", {}, "name='lenet'.*resnet50"),
         ("lstm", {"image": 30, "rows": 4}, "image=30, rows=4"),
         ("mlp", {"patch": 3}, "no option patch.*depth, width"),
         ("resnet", {"depth": 50}, "depth=50.*nearest is 47"),

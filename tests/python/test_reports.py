@@ -30,6 +30,7 @@ _PLAN = sn_tf.PlanReport(
     added_seconds=0.125,
     step_seconds=1.25,
     costs="measured",
+    times="measured",
     generation=1,
     swapped_bytes=64_000_000,
     swapped_buffers=1,

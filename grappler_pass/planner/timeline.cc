@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "grappler_pass/planner/timeline.h"
+
+#include <algorithm>
+
+namespace sn_tf {
+namespace {
+
+class Simulation {
+ public:
+  Simulation(const MemoryGraph& graph, const CostModel& costs)
+      : graph_(graph),
+        costs_(costs),
+        out_end_(graph.buffers.size(), 0),
+        in_end_(graph.buffers.size(), 0) {}
+
+  Timeline Run(const Schedule& schedule) {
+    result_.start.reserve(schedule.size());
+    for (const PlanItem& item : schedule) Step(item);
+    result_.seconds = now_;
+    return std::move(result_);
+  }
+
+ private:
+  void Step(const PlanItem& item) {
+    switch (item.kind) {
+      case ItemKind::kRun:
+      case ItemKind::kRecompute:
+        for (const BufferId b : graph_.ops[item.id].reads) {
+          StallUntil(in_end_[b]);
+        }
+        break;
+      case ItemKind::kSwapWait:
+        StallUntil(out_end_[item.id]);
+        break;
+      case ItemKind::kSwapOut:
+        Copy(item.id, &out_free_, &out_end_);
+        break;
+      case ItemKind::kSwapIn:
+        // It cannot come back before it has left.
+        in_free_ = std::max(in_free_, out_end_[item.id]);
+        Copy(item.id, &in_free_, &in_end_);
+        break;
+    }
+    result_.start.push_back(now_);
+    if (item.kind != ItemKind::kRun && item.kind != ItemKind::kRecompute) {
+      return;
+    }
+    const double seconds = graph_.ops[item.id].seconds;
+    now_ += seconds;
+    if (item.kind == ItemKind::kRecompute) result_.recompute_seconds += seconds;
+  }
+
+  void StallUntil(double time) {
+    if (time <= now_) return;
+    result_.stall_seconds += time - now_;
+    now_ = time;
+  }
+
+  void Copy(BufferId b, double* link_free, std::vector<double>* end) {
+    const int64_t bytes = graph_.buffers[b].bytes;
+    *link_free = std::max(now_, *link_free) + costs_.CopySeconds(bytes);
+    (*end)[b] = *link_free;
+    result_.interference_seconds += costs_.HiddenCopyCost(bytes);
+  }
+
+  const MemoryGraph& graph_;
+  const CostModel& costs_;
+  Timeline result_;
+  double now_ = 0;
+  double out_free_ = 0;
+  double in_free_ = 0;
+  std::vector<double> out_end_;
+  std::vector<double> in_end_;
+};
+
+}  // namespace
+
+Timeline Simulate(const MemoryGraph& graph, const CostModel& costs,
+                  const Schedule& schedule) {
+  return Simulation(graph, costs).Run(schedule);
+}
+
+double AddedSeconds(const MemoryGraph& graph, const CostModel& costs,
+                    const Schedule& schedule) {
+  return Simulate(graph, costs, schedule).added_seconds();
+}
+
+}  // namespace sn_tf

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef SN_TF_GRAPPLER_PASS_PLANNER_TIMELINE_H_
+#define SN_TF_GRAPPLER_PASS_PLANNER_TIMELINE_H_
+
+#include <vector>
+
+#include "grappler_pass/planner/cost.h"
+#include "grappler_pass/planner/plan.h"
+
+namespace sn_tf {
+
+// A step as the costs foretell it: ops one after the other, and beside them
+// each direction of the link, with one copy at a time, in schedule order.
+struct Timeline {
+  // Seconds at which each position starts; its stall, if any, is over then.
+  std::vector<double> start;
+  double seconds = 0;  // Of all.
+  // Parts of it that are no ops of the route.
+  double recompute_seconds = 0;
+  double stall_seconds = 0;
+  // What hidden copies take from the computation; not in `seconds`.
+  double interference_seconds = 0;
+
+  double added_seconds() const {
+    return recompute_seconds + stall_seconds + interference_seconds;
+  }
+};
+
+Timeline Simulate(const MemoryGraph& graph, const CostModel& costs,
+                  const Schedule& schedule);
+
+// Time that a step takes beyond the ops of the route.
+double AddedSeconds(const MemoryGraph& graph, const CostModel& costs,
+                    const Schedule& schedule);
+
+}  // namespace sn_tf
+
+#endif  // SN_TF_GRAPPLER_PASS_PLANNER_TIMELINE_H_
