@@ -56,6 +56,8 @@ def planned():
             "feasible",
             "costs",
             "times",
+            "step_seconds",
+            "stall_seconds",
         )
     } | {
         "swap_sizes": [

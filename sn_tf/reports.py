@@ -167,6 +167,9 @@ class PlanReport:
             was not searched for.
         limiting_op: Op that sets it.
         added_seconds: Time that the plan adds to a step, as estimated.
+        recompute_seconds: The part of it in which ops run once more.
+        stall_seconds: The part of it in which copies are waited for. The rest
+            is what copies in the background take from the computation.
         step_seconds: Time of a step without the plan, as estimated.
         costs: `"estimated"` or `"measured"`: where sizes are from.
         times: The same of the times of ops.
@@ -191,6 +194,8 @@ class PlanReport:
     min_budget_bytes: int
     limiting_op: str
     added_seconds: float
+    recompute_seconds: float
+    stall_seconds: float
     step_seconds: float
     costs: str
     times: str
@@ -276,6 +281,8 @@ class PlanReport:
             ),
             ("op that sets it", f"`{self.limiting_op}`"),
             ("added time", f"{self.added_seconds:.3f} s"),
+            ("of it recomputation", f"{self.recompute_seconds:.3f} s"),
+            ("of it stalls", f"{self.stall_seconds:.3f} s"),
             ("expected slowdown", f"{self.slowdown:.1%}"),
             ("costs", self.costs),
             ("op times", self.times),

@@ -55,7 +55,8 @@ std::string ArenaAllocator::SetBudget(int64_t bytes) {
           "a budget of at least that much.");
     }
     budget_bytes_ = bytes;
-    decommit = pages_.resident_bytes() > pages_.WarmLimit(bytes);
+    decommit =
+        !is_all_memory() && pages_.resident_bytes() > pages_.WarmLimit(bytes);
   }
   if (decommit) DecommitToWarmLimit();
   return "";
@@ -161,7 +162,8 @@ ArenaAllocator::Outcome ArenaAllocator::TryAllocate(int64_t bytes,
       changed_.wait(mutex_, [this] { return decommits_ == 0; });
     }
     largest_alloc_bytes_ = std::max(largest_alloc_bytes_, rounded);
-    if (pages_.Touch(offset, rounded, arena_.in_use_bytes())) {
+    if (pages_.Touch(offset, rounded, arena_.in_use_bytes()) &&
+        !is_all_memory()) {
       decommit = pages_.ShouldDecommit(budget_bytes_);
     }
     if (event.has_value() && trace_.active()) {
@@ -196,7 +198,7 @@ void ArenaAllocator::DeallocateRaw(void* ptr) {
     ++frees_;
     awaited = waiting_ > 0;
     if (trace_.active()) trace_.RecordFree(offset, bytes);
-    if (bytes >= kLargeBytes && budget_bytes_ == 0) {
+    if (bytes >= kLargeBytes && budget_bytes_ == 0 && !is_all_memory()) {
       decommit = HasPeakDecayed(bytes);
     }
   }

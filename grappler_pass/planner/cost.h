@@ -2,6 +2,7 @@
 #ifndef SN_TF_GRAPPLER_PASS_PLANNER_COST_H_
 #define SN_TF_GRAPPLER_PASS_PLANNER_COST_H_
 
+#include <algorithm>
 #include <cstdint>
 
 namespace sn_tf {
@@ -15,6 +16,13 @@ struct CostModel {
   double interference = 0.5;
   // The same of direct transfers to a disk, which are slow but mostly wait.
   static constexpr double kFileInterference = 0.25;
+  // Over a slow link a copy mostly waits too: it takes no more from the
+  // computation than at this rate.
+  static constexpr double kMemoryBytesPerSecond = 12e9;
+
+  // Share of its time by which a copy is assumed to delay the computation, in
+  // the choice of what to move; Simulate tells how it really comes out.
+  double exposed = 0;
 
   double CopySeconds(int64_t bytes) const {
     return static_cast<double>(bytes) / link_bytes_per_s;
@@ -22,7 +30,9 @@ struct CostModel {
 
   // Time added to a step by one copy that is hidden behind computation.
   double HiddenCopyCost(int64_t bytes) const {
-    return interference * CopySeconds(bytes);
+    return std::min(interference * CopySeconds(bytes),
+                    static_cast<double>(bytes) / kMemoryBytesPerSecond) +
+           exposed * CopySeconds(bytes);
   }
 };
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 #include <vector>
 
 #include "grappler_pass/planner/liveness.h"
@@ -16,6 +17,10 @@ namespace {
 // Copies may take this many times as long as the costs foretell before an op
 // has to wait for one, where there is room for that.
 constexpr double kSlack = 2;
+
+// Copies in that are tried when the link is free: one that is needed later may
+// find room where the next one does not.
+constexpr size_t kLookAhead = 8;
 
 // Stalls move what comes after them, and so when copies should begin.
 constexpr int kRounds = 3;
@@ -54,6 +59,13 @@ std::vector<double> IdealClock(const MemoryGraph& graph,
   return clock;
 }
 
+// When copies back begin.
+enum class Aim {
+  kInTime,  // Room is kept for them to end in time, the last ones first: best
+            // where the link suffices.
+  kSoon,    // As soon as the link is free and there is room.
+};
+
 class Overlap {
  public:
   Overlap(const MemoryGraph& graph, const CostModel& costs, int64_t budget,
@@ -65,7 +77,8 @@ class Overlap {
         liveness_(AnalyzeLiveness(graph, schedule)),
         clock_(clock),
         profile_(liveness_.live_bytes),
-        target_(schedule.size()) {
+        target_(schedule.size()),
+        wait_of_(graph.buffers.size(), kNone) {
     for (size_t p = 0; p < schedule.size(); ++p) {
       target_[p] = static_cast<Position>(p);
     }
@@ -73,11 +86,13 @@ class Overlap {
     CollectIns();
   }
 
-  Schedule Run() {
-    for (const double slack : {1.0, kSlack}) {
-      for (const CopyOut& copy : outs_) Delay(copy, slack);
-      for (const CopyIn& copy : ins_) Advance(copy, slack);
+  // Moves what the budget has room for.
+  Schedule Run(Aim aim) {
+    if (aim == Aim::kInTime) {
+      for (const CopyIn& copy : ins_) Advance(copy);
     }
+    DelayWaits();
+    FillLink();
     return Moved();
   }
 
@@ -86,7 +101,7 @@ class Overlap {
     BufferId buffer;
     Position wait;  // Where its swap_wait stands.
     Position next;  // Where its next version begins; kNone: there is none.
-    double begin, end;
+    double end;     // With slack.
   };
   struct CopyIn {
     const Version* version;
@@ -95,22 +110,23 @@ class Overlap {
 
   // In schedule order, one after the other.
   void CollectOuts() {
-    std::vector<Position> wait_of(graph_.buffers.size(), kNone);
     for (size_t p = 0; p < schedule_.size(); ++p) {
       if (schedule_[p].kind == ItemKind::kSwapWait) {
-        wait_of[schedule_[p].id] = static_cast<Position>(p);
+        wait_of_[schedule_[p].id] = static_cast<Position>(p);
       }
     }
     double link_free = 0;
     for (size_t p = 0; p < schedule_.size(); ++p) {
       if (schedule_[p].kind != ItemKind::kSwapOut) continue;
       const BufferId b = schedule_[p].id;
-      link_free = std::max(link_free, clock_[p]) +
+      const double begin = clock_[p];
+      link_free = std::max(link_free, begin) +
                   costs_.CopySeconds(graph_.buffers[b].bytes);
       const std::vector<int32_t>& versions = liveness_.of_buffer[b];
       const Position next =
           versions.size() > 1 ? liveness_.versions[versions[1]].begin : kNone;
-      outs_.push_back({b, wait_of[b], next, clock_[p], link_free});
+      outs_.push_back(
+          {b, wait_of_[b], next, begin + kSlack * (link_free - begin)});
     }
   }
 
@@ -129,42 +145,56 @@ class Overlap {
     }
   }
 
-  // Its wait stands where the copy will have ended, were it `slack` times as
-  // long, or as near to that as there is room.
-  void Delay(const CopyOut& copy, double slack) {
-    const double end = copy.begin + slack * (copy.end - copy.begin);
-    const int64_t bytes = graph_.buffers[copy.buffer].bytes;
-    const Position from = target_[copy.wait];
-    const Position limit = copy.next == kNone
-                               ? static_cast<Position>(schedule_.size())
-                               : target_[copy.next];
-    Position low = from;
-    Position high = static_cast<Position>(
-        std::lower_bound(clock_.begin() + from, clock_.begin() + limit, end) -
-        clock_.begin());
-    while (low < high) {  // The latest position with room until there.
-      const Position middle = low + (high - low + 1) / 2;
-      if (profile_.Max(from, middle - 1) + bytes <= budget_) {
-        low = middle;
-      } else {
-        high = middle - 1;
+  // Nothing is waited for before its memory is needed, or before it should
+  // long have left. Then the copy that began first is: the link has ended it
+  // before the others.
+  void DelayWaits() {
+    std::vector<std::vector<size_t>> standing(schedule_.size());
+    for (size_t i = 0; i < outs_.size(); ++i) {
+      standing[outs_[i].wait].push_back(i);
+    }
+    std::set<size_t> held;  // Indices into outs_ whose waits are delayed.
+    int64_t held_bytes = 0;
+    const auto wait_for = [&](size_t i, Position at) {
+      const CopyOut& copy = outs_[i];
+      const int64_t bytes = graph_.buffers[copy.buffer].bytes;
+      profile_.Add(copy.wait, at - 1, bytes);
+      target_[copy.wait] = at;
+      held.erase(i);
+      held_bytes -= bytes;
+    };
+    const auto size = static_cast<Position>(schedule_.size());
+    for (Position p = 0; p < size; ++p) {
+      for (const size_t i : standing[p]) {
+        held.insert(i);
+        held_bytes += graph_.buffers[outs_[i].buffer].bytes;
+      }
+      const std::vector<size_t> now(held.begin(), held.end());
+      for (const size_t i : now) {
+        const Position next = outs_[i].next;
+        if (outs_[i].end <= clock_[p] ||
+            (next != kNone && target_[next] == p)) {
+          wait_for(i, p);
+        }
+      }
+      while (!held.empty() && profile_.Max(p, p) + held_bytes > budget_) {
+        wait_for(*held.begin(), p);
       }
     }
-    profile_.Add(from, low - 1, bytes);
-    target_[copy.wait] = low;
+    while (!held.empty()) wait_for(*held.begin(), size);
   }
 
-  // It begins where it must to end in time, were it `slack` times as long, or
-  // as near to that as there is room.
-  void Advance(const CopyIn& copy, double slack) {
-    const double begin = copy.needed - slack * (copy.needed - copy.begin);
+  // It begins where it must to end in time, or as near to that as there is
+  // room.
+  void Advance(const CopyIn& copy) {
     const int64_t bytes = graph_.buffers[copy.version->buffer].bytes;
-    const Position from = target_[copy.version->begin];
-    Position low = std::min(from, EarliestSwapIn(*copy.version));
-    low = std::max(low, static_cast<Position>(
-                            std::upper_bound(clock_.begin(),
-                                             clock_.begin() + from + 1, begin) -
-                            clock_.begin() - 1));
+    const Position from = copy.version->begin;
+    Position low = EarliestSwapIn(*copy.version);
+    low = std::max(
+        low, static_cast<Position>(std::upper_bound(clock_.begin(),
+                                                    clock_.begin() + from + 1,
+                                                    copy.begin) -
+                                   clock_.begin() - 1));
     low = std::min(low, from);
     Position high = from;
     while (low < high) {  // The earliest position with room from there.
@@ -176,7 +206,45 @@ class Overlap {
       }
     }
     profile_.Add(low, from - 1, bytes);
-    target_[copy.version->begin] = low;
+    target_[from] = low;
+  }
+
+  // Whenever the link is about to be free, the copy that is needed soonest of
+  // those for which there is room begins.
+  void FillLink() {
+    std::vector<const CopyIn*> waiting;  // Needed soonest last.
+    for (const CopyIn& copy : ins_) waiting.push_back(&copy);
+    double link_free = 0;
+    for (Position p = 0; p < static_cast<Position>(schedule_.size()); ++p) {
+      while (true) {
+        const size_t next = NextIn(waiting, p, link_free <= clock_[p + 1]);
+        if (next == waiting.size()) break;
+        const Version& version = *waiting[next]->version;
+        const int64_t bytes = graph_.buffers[version.buffer].bytes;
+        profile_.Add(p, target_[version.begin] - 1, bytes);
+        target_[version.begin] = p;
+        link_free = std::max(link_free, clock_[p]) + costs_.CopySeconds(bytes);
+        waiting.erase(waiting.begin() + static_cast<int64_t>(next));
+      }
+    }
+  }
+
+  // The index of what begins at `p`: because it must, or because the link is
+  // free; the size of `waiting` where nothing does.
+  size_t NextIn(const std::vector<const CopyIn*>& waiting, Position p,
+                bool link_is_free) const {
+    const size_t look = std::min(waiting.size(), kLookAhead);
+    for (size_t i = waiting.size(); i-- > waiting.size() - look;) {
+      const Version& version = *waiting[i]->version;
+      const Position target = target_[version.begin];
+      if (target <= p) return i;
+      if (link_is_free && EarliestSwapIn(version) <= p &&
+          profile_.Max(p, target - 1) + graph_.buffers[version.buffer].bytes <=
+              budget_) {
+        return i;
+      }
+    }
+    return waiting.size();
   }
 
   // After the uses of the version before, and after the wait.
@@ -185,15 +253,12 @@ class Overlap {
     for (const int32_t v : liveness_.of_buffer[version.buffer]) {
       const Version& other = liveness_.versions[v];
       if (other.begin >= version.begin) break;
-      earliest = other.end + 1;
+      earliest = 1 + (other.reads.empty() ? other.begin : other.reads.back());
     }
-    for (Position p = earliest; p < version.begin; ++p) {
-      if (schedule_[p] == PlanItem{ItemKind::kSwapWait, version.buffer}) {
-        // What moves to one position keeps its order.
-        return target_[p] > p ? target_[p] : p + 1;
-      }
-    }
-    return earliest;
+    const Position wait = wait_of_[version.buffer];
+    if (wait == kNone || wait > version.begin) return earliest;
+    // What moves to one position keeps its order.
+    return std::max(earliest, target_[wait] > wait ? target_[wait] : wait + 1);
   }
 
   Schedule Moved() const {
@@ -224,7 +289,8 @@ class Overlap {
   MemoryProfile profile_;
   std::vector<CopyOut> outs_;
   std::vector<CopyIn> ins_;
-  std::vector<Position> target_;  // Where each item goes: before this one.
+  std::vector<Position> target_;   // Where each item goes: before this one.
+  std::vector<Position> wait_of_;  // Where each buffer's swap_wait stands.
 };
 
 }  // namespace
@@ -232,18 +298,23 @@ class Overlap {
 Schedule OverlapCopies(const MemoryGraph& graph, const CostModel& costs,
                        int64_t budget_bytes, const Schedule& schedule) {
   Schedule best = schedule;
-  double best_seconds = Simulate(graph, costs, schedule).added_seconds();
+  double best_seconds = AddedSeconds(graph, costs, schedule);
   std::vector<double> clock = IdealClock(graph, schedule);
   for (int round = 0; round < kRounds; ++round) {
-    Schedule moved = KeepPartnersTogether(
-        graph, Overlap(graph, costs, budget_bytes, schedule, clock).Run());
-    if (AnalyzeLiveness(graph, moved).peak_bytes() > budget_bytes) break;
-    const Timeline timeline = Simulate(graph, costs, moved);
-    clock = ClockOf(schedule, moved, timeline);
-    // Of two that are equally fast, the one with more slack.
-    if (timeline.added_seconds() > best_seconds) continue;
-    best_seconds = timeline.added_seconds();
-    best = std::move(moved);
+    Schedule latest;
+    for (const Aim aim : {Aim::kInTime, Aim::kSoon}) {
+      Overlap overlap(graph, costs, budget_bytes, schedule, clock);
+      Schedule moved = KeepPartnersTogether(graph, overlap.Run(aim));
+      if (AnalyzeLiveness(graph, moved).peak_bytes() > budget_bytes) continue;
+      const double seconds = AddedSeconds(graph, costs, moved);
+      if (latest.empty()) latest = moved;
+      // Of two that are equally fast, the one with more slack.
+      if (seconds > best_seconds) continue;
+      best_seconds = seconds;
+      best = std::move(moved);
+    }
+    if (latest.empty()) break;
+    clock = ClockOf(schedule, latest, Simulate(graph, costs, latest));
   }
   return best;
 }

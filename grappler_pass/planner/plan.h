@@ -70,8 +70,12 @@ struct MemoryPlan {
   // budget is feasible. 0 where it was not needed.
   int64_t min_budget_bytes = 0;
   OpId limiting_op = kNone;  // Runs at the peak.
-  double added_seconds = 0;  // Recomputation and stalls, estimated.
-  double step_seconds = 0;   // Of the route alone, estimated.
+  // Foretold (see Timeline): what the plan adds to a step, and the parts of it
+  // that are recomputation and waiting for copies.
+  double added_seconds = 0;
+  double recompute_seconds = 0;
+  double stall_seconds = 0;
+  double step_seconds = 0;  // Of the route alone, estimated.
 
   // Bytes by which the budget is missed; 0 for a feasible plan.
   int64_t unmet_bytes() const {

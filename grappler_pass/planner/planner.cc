@@ -68,13 +68,58 @@ Schedule Descend(const MemoryGraph& graph, const CostModel& costs,
   return best;
 }
 
+// What copies may cost beside the computation depends on what else is chosen.
+constexpr double kExposures[] = {0.25, 1};
+
+// A schedule that meets the budget, with nothing in it that it can do without,
+// and its copies where they hide best. Empty where there is none.
+Schedule Settle(const MemoryGraph& graph, const CostModel& costs,
+                int64_t budget, Schedule schedule) {
+  if (PeakOf(graph, schedule) > budget) return {};
+  schedule = RestoreWhereFits(graph, costs, budget, std::move(schedule));
+  schedule = RestoreWhereFits(graph, costs, budget, std::move(schedule));
+  return OverlapCopies(graph, costs, budget, schedule);
+}
+
+// Where copies of `schedule` have to be waited for: the fastest of it and of
+// those that swap less.
+Schedule SwapLessWhereFaster(const MemoryGraph& graph, const CostModel& costs,
+                             const PlannerOptions& options,
+                             const Schedule& route, Schedule schedule) {
+  EvictOptions evict = EvictOptionsOf(options, options.budget_bytes);
+  Timeline best = Simulate(graph, costs, schedule);
+  if (best.stall_seconds == 0 || !evict.allow_swap || !evict.allow_recompute) {
+    return schedule;
+  }
+  const auto consider = [&](const CostModel& assumed) {
+    Schedule other = Settle(graph, assumed, options.budget_bytes,
+                            EvictUntilFits(graph, assumed, evict, route));
+    if (other.empty()) return;
+    Timeline timeline = Simulate(graph, costs, other);
+    if (timeline.added_seconds() >= best.added_seconds()) return;
+    best = std::move(timeline);
+    schedule = std::move(other);
+  };
+  for (const double exposed : kExposures) {
+    CostModel assumed = costs;
+    assumed.exposed = exposed;
+    consider(assumed);
+  }
+  evict.allow_swap = false;
+  consider(costs);
+  return schedule;
+}
+
 // Fills what follows from the schedule.
 void Finish(const MemoryGraph& graph, const CostModel& costs,
             MemoryPlan* plan) {
   const Liveness liveness = AnalyzeLiveness(graph, plan->schedule);
   plan->peak_bytes = liveness.peak_bytes();
   plan->floor_bytes = graph.FloorBytes();
-  plan->added_seconds = AddedSeconds(graph, costs, plan->schedule);
+  const Timeline timeline = Simulate(graph, costs, plan->schedule);
+  plan->added_seconds = timeline.added_seconds();
+  plan->recompute_seconds = timeline.recompute_seconds;
+  plan->stall_seconds = timeline.stall_seconds;
   plan->feasible =
       plan->budget_bytes == 0 || plan->peak_bytes <= plan->budget_bytes;
   // A policy that moves nothing searches for nothing smaller.
@@ -137,12 +182,11 @@ MemoryPlan MakePlan(const MemoryGraph& graph, const PlannerOptions& options) {
     // Where this budget is met, a peak below it need not be met as a budget.
     plan.min_budget_bytes = std::min(PeakOf(graph, smallest),
                                      std::max(budget, PeakOf(graph, schedule)));
-    if (PeakOf(graph, schedule) <= budget) {
-      schedule = RestoreWhereFits(graph, costs, budget, std::move(schedule));
-      schedule = RestoreWhereFits(graph, costs, budget, std::move(schedule));
-      schedule = OverlapCopies(graph, costs, budget, schedule);
-    }
-    plan.schedule = std::move(schedule);
+    Schedule settled = Settle(graph, costs, budget, schedule);
+    plan.schedule = settled.empty() ? std::move(schedule)
+                                    : SwapLessWhereFaster(graph, costs, options,
+                                                          plan.schedule,
+                                                          std::move(settled));
   }
   Finish(graph, costs, &plan);
   return plan;

@@ -125,10 +125,14 @@ Schedule KeepPartnersTogether(const MemoryGraph& graph,
     }
     std::vector<PlanItem> behind;
     for (size_t between = p + 1; between < q; ++between) {
-      const ItemKind kind = schedule[between].kind;
+      const PlanItem& moved = schedule[between];
+      // What has not left by then comes back behind both too.
+      const PlanItem its_wait{ItemKind::kSwapWait, moved.id};
       const bool restores =
-          kind == ItemKind::kSwapIn || kind == ItemKind::kRecompute;
-      (restores ? result : behind).push_back(schedule[between]);
+          moved.kind == ItemKind::kRecompute ||
+          (moved.kind == ItemKind::kSwapIn &&
+           std::find(behind.begin(), behind.end(), its_wait) == behind.end());
+      (restores ? result : behind).push_back(moved);
     }
     result.push_back(item);
     result.push_back(schedule[q]);

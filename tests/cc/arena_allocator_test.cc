@@ -212,6 +212,21 @@ TEST_F(ArenaAllocatorTest, LoweringTheBudgetGivesPagesBack) {
   EXPECT_LE(committed(), 18 * kMiB);
 }
 
+// Its memory is its own: nobody else has any use for the pages.
+TEST(DeviceArenaAllocatorTest, ADeviceKeepsItsPages) {
+  ArenaAllocator device("device", 64 * kMiB, tsl::AllocatorMemoryType::kDevice);
+  const auto touch = [&device](int64_t bytes) {
+    void* const block = device.AllocateRaw(64, bytes);
+    std::memset(block, 1, bytes);
+    device.DeallocateRaw(block);
+    return static_cast<char*>(block);
+  };
+  const char* const block = touch(32 * kMiB);
+  ASSERT_EQ(device.SetBudget(8 * kMiB), "");
+  touch(4 * kMiB);
+  EXPECT_EQ(block[32 * kMiB - 1], 1);
+}
+
 TEST_F(ArenaAllocatorTest, ReleaseFreePagesLeavesWhatIsInUse) {
   void* const kept = Fill(2 * kMiB);
   void* const gone = Fill(32 * kMiB);

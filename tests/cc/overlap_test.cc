@@ -102,16 +102,33 @@ TEST(OverlapOfLayersTest, CopiesMoveAwayFromTheirDeadlines) {
   EXPECT_LE(AnalyzeLiveness(graph, same).peak_bytes(), peak);
 }
 
+TEST_F(OverlapTest, WhatLeavesAndComesBackBetweenPartnersDoesSoBehindBoth) {
+  graph_.ops[small_.id("s2")].partner = small_.id("s3");
+  graph_.ops[small_.id("s3")].partner = small_.id("s2");
+  EXPECT_EQ(Moved(1000),
+            "run in\n"
+            "swap_out in:0\n"
+            "run s1\n"
+            "run s2\n"
+            "run s3\n"
+            "swap_wait in:0\n"
+            "swap_in in:0\n"
+            "run s4\n"
+            "run end\n");
+}
+
 TEST_F(OverlapTest, ATimelineSaysWhatItsSecondsAreMadeOf) {
   Schedule schedule = tight_;
   schedule.insert(schedule.end() - 1, {ItemKind::kRecompute, small_.id("s1")});
   costs_.interference = 0.5;
+  costs_.exposed = 0.25;
   const Timeline timeline = Simulate(graph_, costs_, schedule);
   EXPECT_EQ(timeline.recompute_seconds, 1);
   EXPECT_EQ(timeline.stall_seconds, 1);
-  EXPECT_EQ(timeline.interference_seconds, 1);
+  // Half a second at most, twice, and a quarter of a second each.
+  EXPECT_NEAR(timeline.interference_seconds, 0.5, 1e-6);
   EXPECT_EQ(timeline.seconds, 8);
-  EXPECT_EQ(timeline.added_seconds(), 3);
+  EXPECT_NEAR(timeline.added_seconds(), 2.5, 1e-6);
   ASSERT_EQ(timeline.start.size(), schedule.size());
   EXPECT_EQ(timeline.start.back(), 7);
 }
