@@ -17,7 +17,7 @@ just suffices, and one of half that bandwidth. For a link to suffice, the copies
 out must fit into the forward pass and those in into the rest, whose beginning
 benchmarks.forward measures; and whenever memory is full, what has to leave must
 have left: the bandwidth is raised until the planner, which has timed the ops,
-foresees no stalls.
+foresees hardly any stalls.
 
 Targets: a step is at most 1.20 times the longer of compute and transfer with
 files, 1.05 times on the simulated device; with files, stalls are at most 5% of
@@ -36,9 +36,11 @@ PARTS = ("cpu", "sim")
 _SHARE = 0.5
 _TOLERANCE = 0.05
 _MOST_RUNS = 4
-# The link is raised so much at a time, until stalls are at most that share.
-_RAISE = 1.1
+# The link is raised by the share of a step that is foreseen to be stalls, and
+# at least by so much, until that share is small.
+_LEAST_RAISE = 0.05
 _NO_STALLS = 0.01
+_MOST_RAISES = 5
 _TARGETS = {"cpu": 1.20, "sim": 1.05}
 _MOST_STALLS = {"cpu": 0.05}
 
@@ -220,9 +222,12 @@ def run_sim(options):
     moved = _SHARE * activations_of(order)
     bandwidth = sufficient_bandwidth(moved, seconds, share)
     near = _near(options, order, _planned(*device, "--link", _link(bandwidth)))
-    while near["stall_seconds"] > _NO_STALLS * near["step_seconds"]:
-        bandwidth *= _RAISE
-        _progress(f"link {_link(bandwidth)}")
+    for _ in range(_MOST_RAISES):
+        stalls = near["stall_seconds"] / near["step_seconds"]
+        if stalls <= _NO_STALLS:
+            break
+        bandwidth *= 1 + max(stalls, _LEAST_RAISE)
+        _progress(f"{stalls:.1%} would be stalls: link {_link(bandwidth)}")
         near = _trained(
             *(*_common(options), "--steps", 2),
             *_planned(*device, "--link", _link(bandwidth)),

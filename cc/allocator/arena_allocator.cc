@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -123,7 +122,8 @@ void* ArenaAllocator::AllocateRaw(size_t alignment, size_t num_bytes,
 
 void* ArenaAllocator::Allocate(size_t alignment, size_t num_bytes,
                                bool may_wait) {
-  constexpr size_t kMost = std::numeric_limits<int64_t>::max();
+  // More than any memory, and sums with it do not overflow.
+  constexpr size_t kMost = size_t{1} << 62;
   const auto bytes = static_cast<int64_t>(std::min(num_bytes, kMost));
   const auto aligned = static_cast<int64_t>(std::min(alignment, kMost));
   void* block = nullptr;

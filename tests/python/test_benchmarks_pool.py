@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import (
+    WARM_UP_STEPS,
     cache,
     child,
     compression,
@@ -47,6 +48,8 @@ def _same_width(text):
 
 
 # What all canned trainings share: two steps of warm-up and two that count.
+_WARM_UP = [9.0] * WARM_UP_STEPS
+
 _TRAINED = {
     "mode": "sn",
     "model": "resnet",
@@ -54,7 +57,7 @@ _TRAINED = {
     "peak_bytes": 99 * _MB,
     "step_peak_bytes": 99 * _MB,
     "resident_bytes": 20 * _MB,
-    "step_times_s": [9.0, 9.0, 1.0, 3.0],
+    "step_times_s": [*_WARM_UP, 1.0, 3.0],
     "step_time_s": 2.0,
     "swap_sizes": [3 * _MB, 8 * _MB, 5 * _MB],
     "swapped_out_bytes_per_step": 16.0 * _MB,
@@ -88,7 +91,7 @@ def test_a_table_is_markdown():
 def _cache_line(working_set, moved, **changes):
     order = _TRAINED | {"mode": "order", "step_peak_bytes": working_set}
     on = _TRAINED | {"swapped_out_bytes_per_step": float(moved)} | changes
-    off = _TRAINED | {"step_times_s": [9.0, 9.0, 2.0, 6.0]}
+    off = _TRAINED | {"step_times_s": [*_WARM_UP, 2.0, 6.0]}
     return cache.line_of(8, order, on, off)
 
 
@@ -196,10 +199,10 @@ def test_a_link_suffices_where_both_directions_hide():
 
 def _overlap_line(device, **changes):
     order = _TRAINED | {"step_peak_bytes": 52 * _MB}
-    compute = _TRAINED | {"step_times_s": [9.0, 9.0, 1.0, 2.0]}
+    compute = _TRAINED | {"step_times_s": [*_WARM_UP, 1.0, 2.0]}
     transfer = {
-        "step_times_s": [9.0, 9.0, 2.0, 1.0],
-        "both_seconds": [9.0, 9.0, 1.5, 0.5],
+        "step_times_s": [*_WARM_UP, 2.0, 1.0],
+        "both_seconds": [*_WARM_UP, 1.5, 0.5],
     }
     return overlap.line_of(
         device, "file", order, compute, transfer, _TRAINED | changes
@@ -207,7 +210,7 @@ def _overlap_line(device, **changes):
 
 
 def test_a_step_is_compared_with_the_longer_of_its_parts():
-    line = _overlap_line("cpu", step_times_s=[9.0, 9.0, 2.0, 2.4])
+    line = _overlap_line("cpu", step_times_s=[*_WARM_UP, 2.0, 2.4])
     assert line["ratio"] == pytest.approx(1.1)
     assert line["stall_share"] == pytest.approx(0.1 / 2.2)
     assert (line["compute_s"], line["transfer_s"]) == (1.5, 1.5)
@@ -218,14 +221,14 @@ def test_a_step_is_compared_with_the_longer_of_its_parts():
 
 
 def test_targets_of_the_overlap():
-    times = [9.0, 9.0, 2.6, 2.6]
+    times = [*_WARM_UP, 2.6, 2.6]
     line = _overlap_line("cpu", step_times_s=times, stall_seconds_per_step=0.2)
     assert line["faults"] == ["ratio above 1.20", "stalls above 5%"]
-    line = _overlap_line("sim", step_times_s=[9.0, 9.0, 2.2, 2.2])
+    line = _overlap_line("sim", step_times_s=[*_WARM_UP, 2.2, 2.2])
     assert line["faults"] == ["ratio above 1.05"]
     line = _overlap_line(
         "sim",
-        step_times_s=[9.0, 9.0, 2.0, 2.0],
+        step_times_s=[*_WARM_UP, 2.0, 2.0],
         weights_sha256="other",
         peak_bytes=101 * _MB,
     )
@@ -262,7 +265,7 @@ def test_transfers_alone_move_what_they_are_told_to():
     )
     assert found["bytes"] == found["out_bytes_per_step"] == sum(sizes)
     for name in ("out_seconds", "in_seconds", "both_seconds", "step_times_s"):
-        assert len(found[name]) == 3
+        assert len(found[name]) == WARM_UP_STEPS + 1
 
 
 # ---- compression ------------------------------------------------------------
@@ -274,13 +277,13 @@ def _tier_result(tier, taken, **changes):
 
 
 def test_lines_of_the_tiers():
-    order = _TRAINED | {"step_times_s": [9.0, 9.0, 1.0, 1.5]}
+    order = _TRAINED | {"step_times_s": [*_WARM_UP, 1.0, 1.5]}
     host, compressed, file = compression.lines_of(
         order,
         {
             "host": _tier_result("host", 64 * _MB),
             "compressed": _tier_result(
-                "compressed", 40 * _MB, step_times_s=[9.0, 9.0, 2.0, 6.0]
+                "compressed", 40 * _MB, step_times_s=[*_WARM_UP, 2.0, 6.0]
             ),
             "file": _tier_result("file", 64 * _MB, weights_sha256="other"),
         },

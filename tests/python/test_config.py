@@ -31,6 +31,8 @@ _REPORT: dict[str, Any] = {
     "min_budget_bytes": 250,
     "limiting_op": "conv1/Conv2D",
     "added_seconds": 0.1,
+    "recompute_seconds": 0.0,
+    "stall_seconds": 0.0,
     "step_seconds": 1.0,
     "costs": "measured",
     "times": "estimated",
