@@ -11,6 +11,7 @@
 #include "cc/allocator/arena_allocator.h"
 #include "cc/allocator/arenas.h"
 #include "cc/core/bytes.h"
+#include "grappler_pass/input_growth.h"
 #include "grappler_pass/step_errors.h"
 #include "grappler_pass/timed_choice.h"
 
@@ -32,12 +33,6 @@ constexpr int kMostReplans = 3;
 double SecondsSince(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
       .count();
-}
-
-double ElementsOf(const std::vector<int64_t>& dims) {
-  double elements = 1;
-  for (const int64_t dim : dims) elements *= static_cast<double>(dim);
-  return elements;
 }
 
 }  // namespace
@@ -166,25 +161,13 @@ void GraphRecord::CheckResident() {
 
 std::optional<double> GraphRecord::Grew(
     const std::vector<TensorShape>& shapes) {
+  const std::optional<double> growth = NoteDims(shapes, &knowledge_.dims);
   const std::shared_ptr<Session> session = session_.lock();
-  StepInputDims& known = knowledge_.dims;
-  bool grew = known.size() != shapes.size();
-  double growth = 1;
-  known.resize(shapes.size());
-  for (size_t i = 0; i < shapes.size(); ++i) {
-    known[i].resize(shapes[i].dims(), 0);
-    const double before = ElementsOf(known[i]);
-    for (int d = 0; d < shapes[i].dims(); ++d) {
-      const int64_t size = shapes[i].dim_size(d);
-      grew = grew || size > known[i][d];
-      known[i][d] = std::max(known[i][d], size);
-    }
-    if (before > 0) growth = std::max(growth, ElementsOf(known[i]) / before);
-    if (!known[i].empty() && session != nullptr) {
-      session->SawBatchSize(known[i][0]);
-    }
+  if (session == nullptr) return growth;
+  for (const std::vector<int64_t>& dims : knowledge_.dims) {
+    if (!dims.empty()) session->SawBatchSize(dims[0]);
   }
-  return grew ? std::optional<double>(growth) : std::nullopt;
+  return growth;
 }
 
 absl::Status GraphRecord::CheckGrown(double growth) {

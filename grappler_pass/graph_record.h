@@ -61,8 +61,7 @@ class GraphRecord : public StepObserver {
  private:
   enum class State { kProvisional, kSettled, kInfeasible };
 
-  // Where an observed dimension is larger than any before: how many times as
-  // large the inputs are, 1 if none was seen before. Remembers the dimensions.
+  // NoteDims; tells the session of batch sizes.
   std::optional<double> Grew(
       const std::vector<tensorflow::TensorShape>& shapes);
   // Whether the present plan serves for inputs that have grown; if not, the

@@ -67,6 +67,8 @@ class DeviceMover : public TensorMover {
          transit = transit_.New(), copy = std::move(copy),
          done = std::move(done)](const absl::Status& status) mutable {
           if (!status.ok()) {
+            // Pinned memory is free again when `done` is told.
+            copy.reset();
             done(status, nullptr);
             return;
           }
@@ -101,13 +103,17 @@ class DeviceMover : public TensorMover {
         [this, copy = std::move(copy), tensor,
          done = std::move(done)](const TierError& error) mutable {
           if (!error.ok()) {
+            copy.reset();
             done(ToStatus(error));
             return;
           }
           const Tensor& source = std::get<PinnedTensor>(*copy).tensor();
           ToDevice(source, tensor,
                    [copy = std::move(copy), done = std::move(done)](
-                       const absl::Status& status) { done(status); });
+                       const absl::Status& status) mutable {
+                     copy.reset();
+                     done(status);
+                   });
         });
   }
 

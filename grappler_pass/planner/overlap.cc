@@ -22,6 +22,14 @@ constexpr double kSlack = 2;
 // find room where the next one does not.
 constexpr size_t kLookAhead = 8;
 
+// What copies that need not begin yet leave free of the budget: one part of so
+// many.
+constexpr int64_t kSpareShare = 16;
+
+// Copies begin as soon as they can only where that makes a step faster by this
+// share: it leaves no memory free.
+constexpr double kWorthShare = 0.01;
+
 // Stalls move what comes after them, and so when copies should begin.
 constexpr int kRounds = 3;
 
@@ -92,7 +100,7 @@ class Overlap {
       for (const CopyIn& copy : ins_) Advance(copy);
     }
     DelayWaits();
-    FillLink();
+    FillLink(aim);
     return Moved();
   }
 
@@ -105,7 +113,12 @@ class Overlap {
   };
   struct CopyIn {
     const Version* version;
-    double begin, needed;
+    double begin;             // To end in time.
+    double begin_with_slack;  // To end in time if it takes longer.
+  };
+  struct Fill {
+    Aim aim;
+    int64_t budget_bytes;
   };
 
   // In schedule order, one after the other.
@@ -141,7 +154,8 @@ class Overlap {
           clock_[version.reads.empty() ? p : version.reads.front()];
       next_begin = std::min(needed, next_begin) -
                    costs_.CopySeconds(graph_.buffers[version.buffer].bytes);
-      ins_.push_back({&version, next_begin, needed});
+      ins_.push_back(
+          {&version, next_begin, needed - kSlack * (needed - next_begin)});
     }
   }
 
@@ -210,14 +224,18 @@ class Overlap {
   }
 
   // Whenever the link is about to be free, the copy that is needed soonest of
-  // those for which there is room begins.
-  void FillLink() {
+  // those for which there is room begins. One that would be in time anyway
+  // leaves a share of the budget alone: a step may need more than was foreseen.
+  void FillLink(Aim aim) {
+    const Fill fill = {
+        aim, aim == Aim::kInTime ? budget_ - budget_ / kSpareShare : budget_};
     std::vector<const CopyIn*> waiting;  // Needed soonest last.
     for (const CopyIn& copy : ins_) waiting.push_back(&copy);
     double link_free = 0;
     for (Position p = 0; p < static_cast<Position>(schedule_.size()); ++p) {
       while (true) {
-        const size_t next = NextIn(waiting, p, link_free <= clock_[p + 1]);
+        const size_t next =
+            NextIn(waiting, p, link_free <= clock_[p + 1], fill);
         if (next == waiting.size()) break;
         const Version& version = *waiting[next]->version;
         const int64_t bytes = graph_.buffers[version.buffer].bytes;
@@ -232,15 +250,17 @@ class Overlap {
   // The index of what begins at `p`: because it must, or because the link is
   // free; the size of `waiting` where nothing does.
   size_t NextIn(const std::vector<const CopyIn*>& waiting, Position p,
-                bool link_is_free) const {
+                bool link_is_free, const Fill& fill) const {
     const size_t look = std::min(waiting.size(), kLookAhead);
     for (size_t i = waiting.size(); i-- > waiting.size() - look;) {
       const Version& version = *waiting[i]->version;
       const Position target = target_[version.begin];
       if (target <= p) return i;
-      if (link_is_free && EarliestSwapIn(version) <= p &&
+      const bool soon =
+          fill.aim == Aim::kSoon || clock_[p] >= waiting[i]->begin_with_slack;
+      if (link_is_free && soon && EarliestSwapIn(version) <= p &&
           profile_.Max(p, target - 1) + graph_.buffers[version.buffer].bytes <=
-              budget_) {
+              fill.budget_bytes) {
         return i;
       }
     }
@@ -306,11 +326,13 @@ Schedule OverlapCopies(const MemoryGraph& graph, const CostModel& costs,
       Overlap overlap(graph, costs, budget_bytes, schedule, clock);
       Schedule moved = KeepPartnersTogether(graph, overlap.Run(aim));
       if (AnalyzeLiveness(graph, moved).peak_bytes() > budget_bytes) continue;
-      const double seconds = AddedSeconds(graph, costs, moved);
+      const Timeline timeline = Simulate(graph, costs, moved);
       if (latest.empty()) latest = moved;
       // Of two that are equally fast, the one with more slack.
-      if (seconds > best_seconds) continue;
-      best_seconds = seconds;
+      const double worth =
+          aim == Aim::kSoon ? kWorthShare * timeline.seconds : 0;
+      if (timeline.added_seconds() > best_seconds - worth) continue;
+      best_seconds = timeline.added_seconds();
       best = std::move(moved);
     }
     if (latest.empty()) break;
