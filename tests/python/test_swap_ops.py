@@ -125,8 +125,15 @@ def test_one_handle_may_be_swapped_in_repeatedly() -> None:
 def test_storage_lasts_as_long_as_its_handle() -> None:
     assert _stored_bytes() == 0
     before = _stats()
-    handle = _ops.sn_swap_out(tensor=tf.zeros([_MILLION]))
-    _ops.sn_swap_wait(handle=handle)
+
+    # Outside of functions TensorFlow drops an op that returns nothing.
+    @tf.function
+    def move_out(tensor: tf.Tensor) -> tf.Tensor:
+        handle = _ops.sn_swap_out(tensor=tensor)
+        with tf.control_dependencies([_ops.sn_swap_wait(handle=handle)]):
+            return tf.identity(handle)
+
+    handle = move_out(tf.zeros([_MILLION]))
     assert _stored_bytes() == 4 * _MILLION
     _ops.sn_swap_in(handle=handle, T=tf.float32)
     del handle
