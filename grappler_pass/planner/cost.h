@@ -14,11 +14,11 @@ struct CostModel {
   // Share of a copy's time that the computation loses although the copy runs
   // beside it: the copying thread takes memory bandwidth, on a CPU also a core.
   double interference = 0.5;
-  // The same of direct transfers to a disk, which are slow but mostly wait.
-  static constexpr double kFileInterference = 0.25;
-  // Over a slow link a copy mostly waits too: it takes no more from the
-  // computation than at this rate.
-  static constexpr double kMemoryBytesPerSecond = 12e9;
+  // Over a slow link a copy mostly waits: it takes no more from the computation
+  // than at this rate, that of copying in memory.
+  double copying_bytes_per_s = 12e9;
+  // The same of a disk: system calls and checksums come to it.
+  static constexpr double kFileCopyingBytesPerSecond = 5e9;
 
   // Share of its time by which a copy is assumed to delay the computation, in
   // the choice of what to move; Simulate tells how it really comes out.
@@ -31,7 +31,7 @@ struct CostModel {
   // Time added to a step by one copy that is hidden behind computation.
   double HiddenCopyCost(int64_t bytes) const {
     return std::min(interference * CopySeconds(bytes),
-                    static_cast<double>(bytes) / kMemoryBytesPerSecond) +
+                    static_cast<double>(bytes) / copying_bytes_per_s) +
            exposed * CopySeconds(bytes);
   }
 };

@@ -19,7 +19,8 @@ CostModel CostsOf(const PlannerOptions& options) {
   costs.link_bytes_per_s =
       static_cast<double>(options.link_bandwidth_bytes_per_s);
   if (TiersOf(options).find("file") != std::string::npos) {
-    costs.interference = CostModel::kFileInterference;
+    costs.interference = 1;
+    costs.copying_bytes_per_s = CostModel::kFileCopyingBytesPerSecond;
   }
   return costs;
 }
