@@ -81,10 +81,6 @@ ImportOptions ImportOptionsOf(const GrapplerItem& item,
   return options;
 }
 
-bool IsOpItem(ItemKind kind) {
-  return kind == ItemKind::kRun || kind == ItemKind::kRecompute;
-}
-
 // The schedule for this graph. Items of buffers that are too small to be
 // followed now that their sizes are known fall away.
 Schedule Resolve(const MemoryGraph& graph, const NamedSchedule& named) {
@@ -98,7 +94,7 @@ Schedule Resolve(const MemoryGraph& graph, const NamedSchedule& named) {
   }
   Schedule schedule;
   for (const NamedItem& item : named) {
-    const auto& ids = IsOpItem(item.kind) ? ops : buffers;
+    const auto& ids = IsOp(item.kind) ? ops : buffers;
     const auto found = ids.find(item.name);
     if (found != ids.end()) schedule.push_back({item.kind, found->second});
   }
@@ -210,9 +206,8 @@ NamedSchedule NamesOf(const MemoryGraph& graph, const Schedule& schedule) {
   NamedSchedule named;
   named.reserve(schedule.size());
   for (const PlanItem& item : schedule) {
-    named.push_back({item.kind, IsOpItem(item.kind)
-                                    ? graph.ops[item.id].name
-                                    : graph.buffers[item.id].name});
+    named.push_back({item.kind, IsOp(item.kind) ? graph.ops[item.id].name
+                                                : graph.buffers[item.id].name});
   }
   return named;
 }

@@ -16,7 +16,7 @@ constexpr int kStepsToPayBack = 100;
 
 bool IsWorthIt(const MemoryPlan& present, const MemoryPlan& next,
                double instance_seconds) {
-  const double gain = present.added_seconds - next.added_seconds;
+  const double gain = present.added.total() - next.added.total();
   return next.feasible && gain > kWorthShare * present.step_seconds &&
          gain * kStepsToPayBack > instance_seconds;
 }

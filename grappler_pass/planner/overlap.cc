@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "grappler_pass/planner/liveness.h"
@@ -33,10 +34,6 @@ constexpr double kWorthShare = 0.01;
 // Stalls move what comes after them, and so when copies should begin.
 constexpr int kRounds = 3;
 
-bool IsOpItem(const PlanItem& item) {
-  return item.kind == ItemKind::kRun || item.kind == ItemKind::kRecompute;
-}
-
 // Start of each position of `schedule`, and the end at the back, where its ops
 // run when `timeline` says that those of `moved` do: the same ops in the same
 // order.
@@ -46,10 +43,10 @@ std::vector<double> ClockOf(const Schedule& schedule, const Schedule& moved,
   size_t at = moved.size();
   for (size_t p = schedule.size(); p-- > 0;) {
     clock[p] = clock[p + 1];
-    if (!IsOpItem(schedule[p])) continue;
+    if (!IsOp(schedule[p].kind)) continue;
     do {
       --at;
-    } while (!IsOpItem(moved[at]));
+    } while (!IsOp(moved[at].kind));
     clock[p] = timeline.start[at];
   }
   return clock;
@@ -62,7 +59,7 @@ std::vector<double> IdealClock(const MemoryGraph& graph,
   for (size_t p = 0; p < schedule.size(); ++p) {
     clock[p + 1] =
         clock[p] +
-        (IsOpItem(schedule[p]) ? graph.ops[schedule[p].id].seconds : 0);
+        (IsOp(schedule[p].kind) ? graph.ops[schedule[p].id].seconds : 0);
   }
   return clock;
 }
@@ -76,15 +73,18 @@ enum class Aim {
 
 class Overlap {
  public:
+  // `liveness` is of `schedule`, whose positions start when `clock` says.
   Overlap(const MemoryGraph& graph, const CostModel& costs, int64_t budget,
-          const Schedule& schedule, const std::vector<double>& clock)
+          const Schedule& schedule, const Liveness& liveness,
+          const std::vector<double>& clock, Aim aim)
       : graph_(graph),
         costs_(costs),
         budget_(budget),
         schedule_(schedule),
-        liveness_(AnalyzeLiveness(graph, schedule)),
+        liveness_(liveness),
         clock_(clock),
-        profile_(liveness_.live_bytes),
+        aim_(aim),
+        profile_(liveness.live_bytes),
         target_(schedule.size()),
         wait_of_(graph.buffers.size(), kNone) {
     for (size_t p = 0; p < schedule.size(); ++p) {
@@ -95,12 +95,12 @@ class Overlap {
   }
 
   // Moves what the budget has room for.
-  Schedule Run(Aim aim) {
-    if (aim == Aim::kInTime) {
+  Schedule Run() {
+    if (aim_ == Aim::kInTime) {
       for (const CopyIn& copy : ins_) Advance(copy);
     }
     DelayWaits();
-    FillLink(aim);
+    FillLink();
     return Moved();
   }
 
@@ -115,10 +115,6 @@ class Overlap {
     const Version* version;
     double begin;             // To end in time.
     double begin_with_slack;  // To end in time if it takes longer.
-  };
-  struct Fill {
-    Aim aim;
-    int64_t budget_bytes;
   };
 
   // In schedule order, one after the other.
@@ -160,42 +156,42 @@ class Overlap {
   }
 
   // Nothing is waited for before its memory is needed, or before it should
-  // long have left. Then the copy that began first is: the link has ended it
+  // long have left; then the copy that began first is: the link has ended it
   // before the others.
   void DelayWaits() {
     std::vector<std::vector<size_t>> standing(schedule_.size());
+    std::vector<std::vector<size_t>> returning(schedule_.size());
     for (size_t i = 0; i < outs_.size(); ++i) {
       standing[outs_[i].wait].push_back(i);
+      if (outs_[i].next != kNone)
+        returning[target_[outs_[i].next]].push_back(i);
     }
-    std::set<size_t> held;  // Indices into outs_ whose waits are delayed.
-    int64_t held_bytes = 0;
-    const auto wait_for = [&](size_t i, Position at) {
-      const CopyOut& copy = outs_[i];
-      const int64_t bytes = graph_.buffers[copy.buffer].bytes;
-      profile_.Add(copy.wait, at - 1, bytes);
-      target_[copy.wait] = at;
-      held.erase(i);
-      held_bytes -= bytes;
-    };
-    const auto size = static_cast<Position>(schedule_.size());
-    for (Position p = 0; p < size; ++p) {
-      for (const size_t i : standing[p]) {
-        held.insert(i);
-        held_bytes += graph_.buffers[outs_[i].buffer].bytes;
-      }
-      const std::vector<size_t> now(held.begin(), held.end());
-      for (const size_t i : now) {
-        const Position next = outs_[i].next;
-        if (outs_[i].end <= clock_[p] ||
-            (next != kNone && target_[next] == p)) {
-          wait_for(i, p);
-        }
-      }
-      while (!held.empty() && profile_.Max(p, p) + held_bytes > budget_) {
-        wait_for(*held.begin(), p);
+    for (Position p = 0; p < static_cast<Position>(schedule_.size()); ++p) {
+      for (const size_t i : standing[p]) Hold(i);
+      for (const size_t i : returning[p]) WaitFor(i, p);
+      while (!held_.empty() && (outs_[*held_.begin()].end <= clock_[p] ||
+                                profile_.Max(p, p) + held_bytes_ > budget_)) {
+        WaitFor(*held_.begin(), p);
       }
     }
-    while (!held.empty()) wait_for(*held.begin(), size);
+    while (!held_.empty()) {
+      WaitFor(*held_.begin(), static_cast<Position>(schedule_.size()));
+    }
+  }
+
+  // From here on the wait for the copy may be delayed.
+  void Hold(size_t out) {
+    held_.insert(out);
+    held_bytes_ += graph_.buffers[outs_[out].buffer].bytes;
+  }
+
+  void WaitFor(size_t out, Position at) {
+    if (held_.erase(out) == 0) return;
+    const CopyOut& copy = outs_[out];
+    const int64_t bytes = graph_.buffers[copy.buffer].bytes;
+    held_bytes_ -= bytes;
+    profile_.Add(copy.wait, at - 1, bytes);
+    target_[copy.wait] = at;
   }
 
   // It begins where it must to end in time, or as near to that as there is
@@ -224,18 +220,14 @@ class Overlap {
   }
 
   // Whenever the link is about to be free, the copy that is needed soonest of
-  // those for which there is room begins. One that would be in time anyway
-  // leaves a share of the budget alone: a step may need more than was foreseen.
-  void FillLink(Aim aim) {
-    const Fill fill = {
-        aim, aim == Aim::kInTime ? budget_ - budget_ / kSpareShare : budget_};
+  // those for which there is room begins.
+  void FillLink() {
     std::vector<const CopyIn*> waiting;  // Needed soonest last.
     for (const CopyIn& copy : ins_) waiting.push_back(&copy);
     double link_free = 0;
     for (Position p = 0; p < static_cast<Position>(schedule_.size()); ++p) {
       while (true) {
-        const size_t next =
-            NextIn(waiting, p, link_free <= clock_[p + 1], fill);
+        const size_t next = NextIn(waiting, p, link_free <= clock_[p + 1]);
         if (next == waiting.size()) break;
         const Version& version = *waiting[next]->version;
         const int64_t bytes = graph_.buffers[version.buffer].bytes;
@@ -250,21 +242,29 @@ class Overlap {
   // The index of what begins at `p`: because it must, or because the link is
   // free; the size of `waiting` where nothing does.
   size_t NextIn(const std::vector<const CopyIn*>& waiting, Position p,
-                bool link_is_free, const Fill& fill) const {
+                bool link_is_free) const {
     const size_t look = std::min(waiting.size(), kLookAhead);
     for (size_t i = waiting.size(); i-- > waiting.size() - look;) {
-      const Version& version = *waiting[i]->version;
-      const Position target = target_[version.begin];
-      if (target <= p) return i;
-      const bool soon =
-          fill.aim == Aim::kSoon || clock_[p] >= waiting[i]->begin_with_slack;
-      if (link_is_free && soon && EarliestSwapIn(version) <= p &&
-          profile_.Max(p, target - 1) + graph_.buffers[version.buffer].bytes <=
-              fill.budget_bytes) {
-        return i;
-      }
+      const Position target = target_[waiting[i]->version->begin];
+      if (target <= p || (link_is_free && MayBegin(*waiting[i], p))) return i;
     }
     return waiting.size();
+  }
+
+  // Whether there is room for the copy from `p` on. One that would be in time
+  // anyway leaves a part of the budget alone: a step may need more than was
+  // foreseen.
+  bool MayBegin(const CopyIn& copy, Position p) const {
+    const Version& version = *copy.version;
+    int64_t most = budget_;
+    if (aim_ == Aim::kInTime) {
+      if (clock_[p] < copy.begin_with_slack) return false;
+      most -= budget_ / kSpareShare;
+    }
+    return EarliestSwapIn(version) <= p &&
+           profile_.Max(p, target_[version.begin] - 1) +
+                   graph_.buffers[version.buffer].bytes <=
+               most;
   }
 
   // After the uses of the version before, and after the wait.
@@ -304,11 +304,14 @@ class Overlap {
   const CostModel& costs_;
   const int64_t budget_;
   const Schedule& schedule_;
-  const Liveness liveness_;
+  const Liveness& liveness_;
   const std::vector<double>& clock_;
+  const Aim aim_;
   MemoryProfile profile_;
   std::vector<CopyOut> outs_;
   std::vector<CopyIn> ins_;
+  std::set<size_t> held_;  // Indices into outs_ whose waits are delayed.
+  int64_t held_bytes_ = 0;
   std::vector<Position> target_;   // Where each item goes: before this one.
   std::vector<Position> wait_of_;  // Where each buffer's swap_wait stands.
 };
@@ -317,26 +320,28 @@ class Overlap {
 
 Schedule OverlapCopies(const MemoryGraph& graph, const CostModel& costs,
                        int64_t budget_bytes, const Schedule& schedule) {
+  const Liveness liveness = AnalyzeLiveness(graph, schedule);
   Schedule best = schedule;
-  double best_seconds = AddedSeconds(graph, costs, schedule);
+  double best_seconds = Simulate(graph, costs, schedule).added.total();
   std::vector<double> clock = IdealClock(graph, schedule);
   for (int round = 0; round < kRounds; ++round) {
-    Schedule latest;
+    std::vector<double> next_clock;  // Of the first that fits.
     for (const Aim aim : {Aim::kInTime, Aim::kSoon}) {
-      Overlap overlap(graph, costs, budget_bytes, schedule, clock);
-      Schedule moved = KeepPartnersTogether(graph, overlap.Run(aim));
+      Overlap overlap(graph, costs, budget_bytes, schedule, liveness, clock,
+                      aim);
+      Schedule moved = KeepPartnersTogether(graph, overlap.Run());
       if (AnalyzeLiveness(graph, moved).peak_bytes() > budget_bytes) continue;
       const Timeline timeline = Simulate(graph, costs, moved);
-      if (latest.empty()) latest = moved;
+      if (next_clock.empty()) next_clock = ClockOf(schedule, moved, timeline);
       // Of two that are equally fast, the one with more slack.
       const double worth =
           aim == Aim::kSoon ? kWorthShare * timeline.seconds : 0;
-      if (timeline.added_seconds() > best_seconds - worth) continue;
-      best_seconds = timeline.added_seconds();
+      if (timeline.added.total() > best_seconds - worth) continue;
+      best_seconds = timeline.added.total();
       best = std::move(moved);
     }
-    if (latest.empty()) break;
-    clock = ClockOf(schedule, latest, Simulate(graph, costs, latest));
+    if (next_clock.empty()) break;
+    clock = std::move(next_clock);
   }
   return best;
 }

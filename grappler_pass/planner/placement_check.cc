@@ -16,9 +16,7 @@ bool PlaceResident(const MemoryGraph& graph, Arena* arena) {
 
 bool HasPlaceForWorkspace(const MemoryGraph& graph, const PlanItem& item,
                           Arena* arena) {
-  if (item.kind != ItemKind::kRun && item.kind != ItemKind::kRecompute) {
-    return true;
-  }
+  if (!IsOp(item.kind)) return true;
   const int64_t bytes = graph.ops[item.id].workspace_bytes;
   if (bytes == 0) return true;
   const int64_t offset = arena->Allocate(bytes);

@@ -25,11 +25,10 @@ const char* KindName(ItemKind kind) {
 std::string ScheduleToText(const MemoryGraph& graph, const Schedule& schedule) {
   std::string text;
   for (const PlanItem& item : schedule) {
-    const bool is_op =
-        item.kind == ItemKind::kRun || item.kind == ItemKind::kRecompute;
     text += KindName(item.kind);
     text += ' ';
-    text += is_op ? graph.ops[item.id].name : graph.buffers[item.id].name;
+    text +=
+        IsOp(item.kind) ? graph.ops[item.id].name : graph.buffers[item.id].name;
     text += '\n';
   }
   return text;

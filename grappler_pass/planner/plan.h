@@ -41,9 +41,14 @@ enum class ItemKind {
   kSwapIn,     // Starts copying the buffer back in.
 };
 
+// Whether items of that kind are ops: their ids are then of ops.
+inline bool IsOp(ItemKind kind) {
+  return kind == ItemKind::kRun || kind == ItemKind::kRecompute;
+}
+
 struct PlanItem {
   ItemKind kind = ItemKind::kRun;
-  int32_t id = kNone;  // Op of kRun and kRecompute, otherwise buffer.
+  int32_t id = kNone;  // Of an op (see IsOp), otherwise of a buffer.
 
   bool operator==(const PlanItem& other) const {
     return kind == other.kind && id == other.id;
@@ -58,6 +63,15 @@ enum class Departure {
   kWhenNeeded,  // It may turn out not to: the tensor cache decides.
 };
 
+// Seconds that a plan adds to a step; see Simulate.
+struct AddedTime {
+  double recompute = 0;
+  double stalls = 0;        // Ops wait for copies.
+  double interference = 0;  // What hidden copies take from the computation.
+
+  double total() const { return recompute + stalls + interference; }
+};
+
 struct MemoryPlan {
   Schedule schedule;
   Departure departure = Departure::kAtOnce;
@@ -70,12 +84,8 @@ struct MemoryPlan {
   // budget is feasible. 0 where it was not needed.
   int64_t min_budget_bytes = 0;
   OpId limiting_op = kNone;  // Runs at the peak.
-  // Foretold (see Timeline): what the plan adds to a step, and the parts of it
-  // that are recomputation and waiting for copies.
-  double added_seconds = 0;
-  double recompute_seconds = 0;
-  double stall_seconds = 0;
-  double step_seconds = 0;  // Of the route alone, estimated.
+  AddedTime added;
+  double step_seconds = 0;  // Of the route alone.
 
   // Bytes by which the budget is missed; 0 for a feasible plan.
   int64_t unmet_bytes() const {

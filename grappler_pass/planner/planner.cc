@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "cc/core/tier_spec.h"
 #include "grappler_pass/planner/evict.h"
 #include "grappler_pass/planner/liveness.h"
 #include "grappler_pass/planner/overlap.h"
@@ -18,7 +19,8 @@ CostModel CostsOf(const PlannerOptions& options) {
   CostModel costs;
   costs.link_bytes_per_s =
       static_cast<double>(options.link_bandwidth_bytes_per_s);
-  if (TiersOf(options).find("file") != std::string::npos) {
+  // What the first tier has no room for is the exception.
+  if (TiersOf(options).rfind(TierName(TierKind::kFile), 0) == 0) {
     costs.interference = 1;
     costs.copying_bytes_per_s = CostModel::kFileCopyingBytesPerSecond;
   }
@@ -88,17 +90,17 @@ Schedule SwapLessWhereFaster(const MemoryGraph& graph, const CostModel& costs,
                              const PlannerOptions& options,
                              const Schedule& route, Schedule schedule) {
   EvictOptions evict = EvictOptionsOf(options, options.budget_bytes);
-  Timeline best = Simulate(graph, costs, schedule);
-  if (best.stall_seconds == 0 || !evict.allow_swap || !evict.allow_recompute) {
+  AddedTime best = Simulate(graph, costs, schedule).added;
+  if (best.stalls == 0 || !evict.allow_swap || !evict.allow_recompute) {
     return schedule;
   }
   const auto consider = [&](const CostModel& assumed) {
     Schedule other = Settle(graph, assumed, options.budget_bytes,
                             EvictUntilFits(graph, assumed, evict, route));
     if (other.empty()) return;
-    Timeline timeline = Simulate(graph, costs, other);
-    if (timeline.added_seconds() >= best.added_seconds()) return;
-    best = std::move(timeline);
+    const AddedTime added = Simulate(graph, costs, other).added;
+    if (added.total() >= best.total()) return;
+    best = added;
     schedule = std::move(other);
   };
   for (const double exposed : kExposures) {
@@ -117,10 +119,7 @@ void Finish(const MemoryGraph& graph, const CostModel& costs,
   const Liveness liveness = AnalyzeLiveness(graph, plan->schedule);
   plan->peak_bytes = liveness.peak_bytes();
   plan->floor_bytes = graph.FloorBytes();
-  const Timeline timeline = Simulate(graph, costs, plan->schedule);
-  plan->added_seconds = timeline.added_seconds();
-  plan->recompute_seconds = timeline.recompute_seconds;
-  plan->stall_seconds = timeline.stall_seconds;
+  plan->added = Simulate(graph, costs, plan->schedule).added;
   plan->feasible =
       plan->budget_bytes == 0 || plan->peak_bytes <= plan->budget_bytes;
   // A policy that moves nothing searches for nothing smaller.
@@ -131,7 +130,7 @@ void Finish(const MemoryGraph& graph, const CostModel& costs,
   for (Position p = liveness.peak_position();
        p >= 0 && p < static_cast<Position>(plan->schedule.size()); ++p) {
     const PlanItem& item = plan->schedule[p];
-    if (item.kind == ItemKind::kRun || item.kind == ItemKind::kRecompute) {
+    if (IsOp(item.kind)) {
       plan->limiting_op = item.id;
       break;
     }
@@ -227,10 +226,8 @@ MemoryPlan MakeSmallestPlan(const MemoryGraph& graph,
   MemoryPlan plan = RoutePlan(graph, 0);
   plan.schedule = SmallestSchedule(graph, costs, options, plan.schedule);
   plan.min_budget_bytes = PeakOf(graph, plan.schedule);
-  plan.schedule = RestoreWhereFits(graph, costs, plan.min_budget_bytes,
-                                   std::move(plan.schedule));
   plan.schedule =
-      OverlapCopies(graph, costs, plan.min_budget_bytes, plan.schedule);
+      Settle(graph, costs, plan.min_budget_bytes, std::move(plan.schedule));
   plan.departure = UnlessNeeded(options);
   Finish(graph, costs, &plan);
   return plan;

@@ -52,9 +52,7 @@ PlanReport ReportOf(const MemoryGraph& graph, const MemoryPlan& plan) {
     const Op& op = graph.ops[plan.limiting_op];
     report.limiting_op = op.name + " (" + op.type + ")";
   }
-  report.added_seconds = plan.added_seconds;
-  report.recompute_seconds = plan.recompute_seconds;
-  report.stall_seconds = plan.stall_seconds;
+  report.added = plan.added;
   report.step_seconds = plan.step_seconds;
   for (const PlanItem& item : plan.schedule) {
     if (item.kind == ItemKind::kSwapOut) {
@@ -84,9 +82,9 @@ void WriteJson(const PlanReport& report, JsonWriter* json) {
   json->Key("resident_bytes").Int(report.resident_bytes);
   json->Key("min_budget_bytes").Int(report.min_budget_bytes);
   json->Key("limiting_op").String(report.limiting_op);
-  json->Key("added_seconds").Double(report.added_seconds);
-  json->Key("recompute_seconds").Double(report.recompute_seconds);
-  json->Key("stall_seconds").Double(report.stall_seconds);
+  json->Key("added_seconds").Double(report.added.total());
+  json->Key("recompute_seconds").Double(report.added.recompute);
+  json->Key("stall_seconds").Double(report.added.stalls);
   json->Key("step_seconds").Double(report.step_seconds);
   json->Key("costs").String(report.measured ? "measured" : "estimated");
   json->Key("times").String(report.timed ? "measured" : "estimated");

@@ -34,9 +34,7 @@ struct PlanReport {
   int64_t resident_bytes = 0;
   int64_t min_budget_bytes = 0;
   std::string limiting_op;
-  double added_seconds = 0;
-  double recompute_seconds = 0;
-  double stall_seconds = 0;
+  AddedTime added;
   double step_seconds = 0;
   bool measured = false;  // Sizes and workspaces.
   bool timed = false;     // Times of ops.

@@ -43,17 +43,15 @@ class Simulation {
         break;
     }
     result_.start.push_back(now_);
-    if (item.kind != ItemKind::kRun && item.kind != ItemKind::kRecompute) {
-      return;
-    }
+    if (!IsOp(item.kind)) return;
     const double seconds = graph_.ops[item.id].seconds;
     now_ += seconds;
-    if (item.kind == ItemKind::kRecompute) result_.recompute_seconds += seconds;
+    if (item.kind == ItemKind::kRecompute) result_.added.recompute += seconds;
   }
 
   void StallUntil(double time) {
     if (time <= now_) return;
-    result_.stall_seconds += time - now_;
+    result_.added.stalls += time - now_;
     now_ = time;
   }
 
@@ -61,7 +59,7 @@ class Simulation {
     const int64_t bytes = graph_.buffers[b].bytes;
     *link_free = std::max(now_, *link_free) + costs_.CopySeconds(bytes);
     (*end)[b] = *link_free;
-    result_.interference_seconds += costs_.HiddenCopyCost(bytes);
+    result_.added.interference += costs_.HiddenCopyCost(bytes);
   }
 
   const MemoryGraph& graph_;
@@ -79,11 +77,6 @@ class Simulation {
 Timeline Simulate(const MemoryGraph& graph, const CostModel& costs,
                   const Schedule& schedule) {
   return Simulation(graph, costs).Run(schedule);
-}
-
-double AddedSeconds(const MemoryGraph& graph, const CostModel& costs,
-                    const Schedule& schedule) {
-  return Simulate(graph, costs, schedule).added_seconds();
 }
 
 }  // namespace sn_tf

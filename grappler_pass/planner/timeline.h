@@ -15,23 +15,12 @@ struct Timeline {
   // Seconds at which each position starts; its stall, if any, is over then.
   std::vector<double> start;
   double seconds = 0;  // Of all.
-  // Parts of it that are no ops of the route.
-  double recompute_seconds = 0;
-  double stall_seconds = 0;
-  // What hidden copies take from the computation; not in `seconds`.
-  double interference_seconds = 0;
-
-  double added_seconds() const {
-    return recompute_seconds + stall_seconds + interference_seconds;
-  }
+  // What of it is no op of the route; interference is not in `seconds`.
+  AddedTime added;
 };
 
 Timeline Simulate(const MemoryGraph& graph, const CostModel& costs,
                   const Schedule& schedule);
-
-// Time that a step takes beyond the ops of the route.
-double AddedSeconds(const MemoryGraph& graph, const CostModel& costs,
-                    const Schedule& schedule);
 
 }  // namespace sn_tf
 

@@ -42,10 +42,6 @@ class Machine {
     }
   }
 
-  static bool IsOp(const PlanItem& item) {
-    return item.kind == ItemKind::kRun || item.kind == ItemKind::kRecompute;
-  }
-
   // Backwards: the first read met after a definition (or the end) is the last
   // read of the version before it. Position + 1; 0: none.
   void FindLastReads() {
@@ -54,7 +50,7 @@ class Machine {
     last_read_of_begun_.resize(items.size());
     for (size_t p = items.size(); p-- > 0;) {
       const PlanItem& item = items[p];
-      if (IsOp(item)) {
+      if (IsOp(item.kind)) {
         for (const BufferId b : graph_.ops[item.id].writes) {
           last_read_of_begun_[p].push_back(pending[b]);
           pending[b] = 0;

@@ -43,7 +43,7 @@ class OverlapTest : public testing::Test {
   }
 
   double StallsOf(const Schedule& schedule) const {
-    return Simulate(graph_, costs_, schedule).stall_seconds;
+    return Simulate(graph_, costs_, schedule).added.stalls;
   }
 
   SmallGraph small_;
@@ -63,6 +63,20 @@ TEST_F(OverlapTest, CopiesGetTwiceTheirTimeWhereThereIsRoom) {
             "swap_wait in:0\n"
             "swap_in in:0\n"
             "run s3\n"
+            "run s4\n"
+            "run end\n");
+}
+
+TEST_F(OverlapTest, WhatWouldBeInTimeAnywayLeavesAPartOfTheBudgetFree) {
+  // In time where it stands before s4, as 120 bytes allow; earlier as well.
+  EXPECT_EQ(Moved(120),
+            "run in\n"
+            "swap_out in:0\n"
+            "run s1\n"
+            "run s2\n"
+            "swap_wait in:0\n"
+            "run s3\n"
+            "swap_in in:0\n"
             "run s4\n"
             "run end\n");
 }
@@ -92,9 +106,9 @@ TEST(OverlapOfLayersTest, CopiesMoveAwayFromTheirDeadlines) {
   costs.link_bytes_per_s = 100;
   costs.interference = 0;
   // The copy back takes one second and stands directly before its use.
-  EXPECT_EQ(AddedSeconds(graph, costs, tight), 1);
+  EXPECT_EQ(Simulate(graph, costs, tight).added.total(), 1);
   const Schedule moved = OverlapCopies(graph, costs, 500, tight);
-  EXPECT_EQ(AddedSeconds(graph, costs, moved), 0);
+  EXPECT_EQ(Simulate(graph, costs, moved).added.total(), 0);
   EXPECT_LE(AnalyzeLiveness(graph, moved).peak_bytes(), 500);
   // No room, no move.
   const int64_t peak = AnalyzeLiveness(graph, tight).peak_bytes();
@@ -123,12 +137,12 @@ TEST_F(OverlapTest, ATimelineSaysWhatItsSecondsAreMadeOf) {
   costs_.interference = 0.5;
   costs_.exposed = 0.25;
   const Timeline timeline = Simulate(graph_, costs_, schedule);
-  EXPECT_EQ(timeline.recompute_seconds, 1);
-  EXPECT_EQ(timeline.stall_seconds, 1);
+  EXPECT_EQ(timeline.added.recompute, 1);
+  EXPECT_EQ(timeline.added.stalls, 1);
   // Half a second at most, twice, and a quarter of a second each.
-  EXPECT_NEAR(timeline.interference_seconds, 0.5, 1e-6);
+  EXPECT_NEAR(timeline.added.interference, 0.5, 1e-6);
   EXPECT_EQ(timeline.seconds, 8);
-  EXPECT_NEAR(timeline.added_seconds(), 2.5, 1e-6);
+  EXPECT_NEAR(timeline.added.total(), 2.5, 1e-6);
   ASSERT_EQ(timeline.start.size(), schedule.size());
   EXPECT_EQ(timeline.start.back(), 7);
 }

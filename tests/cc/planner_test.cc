@@ -204,7 +204,7 @@ TEST(MakePlanTest, RecomputesWhereThereIsNoTier) {
   EXPECT_EQ(std::count(plan.schedule.begin(), plan.schedule.end(),
                        PlanItem{ItemKind::kRecompute, small.id("f1")}),
             1);
-  EXPECT_EQ(plan.added_seconds, 1);
+  EXPECT_EQ(plan.added.total(), 1);
 }
 
 TEST(MakePlanTest, NothingImpureRunsTwice) {

@@ -69,7 +69,7 @@ void CheckPlan(const MemoryGraph& graph, const MemoryPlan& plan) {
              "route_peak_bytes");
   CheckEqual(plan.floor_bytes, graph.FloorBytes(), "floor_bytes");
   Check(plan.peak_bytes >= plan.floor_bytes, "a peak not below the floor");
-  Check(plan.added_seconds >= 0, "added time that is none less");
+  Check(plan.added.total() >= 0, "added time that is none less");
   CheckEqual(plan.feasible,
              plan.budget_bytes == 0 || plan.peak_bytes <= plan.budget_bytes,
              "feasible");
@@ -92,7 +92,7 @@ void CheckSame(const MemoryGraph& graph, const MemoryPlan& a,
   CheckEqual(a.peak_bytes, b.peak_bytes, "the peak again");
   CheckEqual(a.min_budget_bytes, b.min_budget_bytes, "min_budget_bytes again");
   CheckEqual(a.limiting_op, b.limiting_op, "limiting_op again");
-  CheckEqual(a.added_seconds, b.added_seconds, "added_seconds again");
+  CheckEqual(a.added.total(), b.added.total(), "added time again");
 }
 
 // The smallest budget, where a plan names one, is met by a plan.
