@@ -226,6 +226,7 @@ absl::Status GraphRecord::OnBeforeWrites(int64_t step_id) {
 absl::Status GraphRecord::RefusedMemory(const Refusal& refused) {
   PlannedStep step;
   step.tiers = options_.tiers;
+  if (sampler_.has_value()) sampler_->Abandon();
   if (tracing_) {
     StepProfile profile = EndTrace();
     profile.complete = false;

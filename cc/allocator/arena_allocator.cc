@@ -54,20 +54,29 @@ std::string ArenaAllocator::SetBudget(int64_t bytes) {
           "a budget of at least that much.");
     }
     budget_bytes_ = bytes;
-    decommit =
-        !is_all_memory() && pages_.resident_bytes() > pages_.WarmLimit(bytes);
+    decommit = pages_.resident_bytes() > pages_.WarmLimit(bytes);
   }
   if (decommit) DecommitToWarmLimit();
   return "";
 }
 
-void ArenaAllocator::SetPressureCallback(PressureCallback callback) {
-  auto shared =
-      callback == nullptr
-          ? nullptr
-          : std::make_shared<const PressureCallback>(std::move(callback));
+template <typename Callback>
+void ArenaAllocator::Exchange(std::shared_ptr<const Callback>* held,
+                              Callback callback) {
+  std::shared_ptr<const Callback> shared;
+  if (callback != nullptr) {
+    shared = std::make_shared<const Callback>(std::move(callback));
+  }
   ArenaMutexLock lock(&mutex_);
-  pressure_.swap(shared);
+  held->swap(shared);
+}
+
+void ArenaAllocator::SetPressureCallback(PressureCallback callback) {
+  Exchange(&pressure_, std::move(callback));
+}
+
+void ArenaAllocator::SetImmovableCallback(ImmovableCallback callback) {
+  Exchange(&immovable_, std::move(callback));
 }
 
 void ArenaAllocator::MarkStepBegin() {
@@ -162,8 +171,7 @@ ArenaAllocator::Outcome ArenaAllocator::TryAllocate(int64_t bytes,
       changed_.wait(mutex_, [this] { return decommits_ == 0; });
     }
     largest_alloc_bytes_ = std::max(largest_alloc_bytes_, rounded);
-    if (pages_.Touch(offset, rounded, arena_.in_use_bytes()) &&
-        !is_all_memory()) {
+    if (pages_.Touch(offset, rounded, arena_.in_use_bytes())) {
       decommit = pages_.ShouldDecommit(budget_bytes_);
     }
     if (event.has_value() && trace_.active()) {
@@ -198,7 +206,7 @@ void ArenaAllocator::DeallocateRaw(void* ptr) {
     ++frees_;
     awaited = waiting_ > 0;
     if (trace_.active()) trace_.RecordFree(offset, bytes);
-    if (bytes >= kLargeBytes && budget_bytes_ == 0 && !is_all_memory()) {
+    if (bytes >= kLargeBytes && budget_bytes_ == 0) {
       decommit = HasPeakDecayed(bytes);
     }
   }
@@ -215,6 +223,8 @@ bool ArenaAllocator::HasPeakDecayed(int64_t bytes) {
 }
 
 void ArenaAllocator::DecommitToWarmLimit() {
+  // Nobody else has any use for a device's pages.
+  if (is_all_memory()) return;
   int64_t target;
   {
     ArenaMutexLock lock(&mutex_);

@@ -14,7 +14,9 @@
 // - Freed pages stay resident, ready for the next step, as long as what is
 //   resident stays within the warm limit: the budget or, without one, the
 //   recent peak and a quarter. What is beyond goes back to the system.
-// Thread-safe; one lock, held for tens of nanoseconds.
+//   A device's memory serves nothing else, so it keeps its pages.
+// Thread-safe; one lock, held for tens of nanoseconds, and while a large block
+// is freed that of the notes on live blocks too.
 // What happens where there is no room is in memory_shortage.cc and
 // arena_refusals.cc.
 #ifndef SN_TF_CC_ALLOCATOR_ARENA_ALLOCATOR_H_
@@ -156,6 +158,11 @@ class ArenaAllocator : public tsl::Allocator {
   // The same while others free memory, for a moment.
   Outcome AllocateInGrace(int64_t bytes, int64_t alignment, Outcome outcome,
                           void** block) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Puts `callback`, which may be none, into `*held`, which is guarded. What
+  // was there ends outside of the lock.
+  template <typename Callback>
+  void Exchange(std::shared_ptr<const Callback>* held, Callback callback)
+      ABSL_LOCKS_EXCLUDED(mutex_);
   // What to answer where there is no room; nullptr if nothing can be.
   void* Refuse(Outcome outcome, int64_t bytes) ABSL_LOCKS_EXCLUDED(mutex_);
   Refusal DescribeRefusal(Outcome outcome, int64_t bytes,

@@ -21,15 +21,6 @@ bool HasPlainBytes(const AllocationEvent& event) {
 
 }  // namespace
 
-void ArenaAllocator::SetImmovableCallback(ImmovableCallback callback) {
-  auto shared =
-      callback == nullptr
-          ? nullptr
-          : std::make_shared<const ImmovableCallback>(std::move(callback));
-  ArenaMutexLock lock(&mutex_);
-  immovable_.swap(shared);
-}
-
 void* ArenaAllocator::Refuse(Outcome outcome, int64_t bytes) {
   AllocationEvent event = DescribeAllocation();
   Refusal refusal = DescribeRefusal(outcome, bytes, event);

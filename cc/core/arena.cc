@@ -98,14 +98,7 @@ Arena::Fit Arena::FindIn(const FreeIndex& index, int64_t bytes,
 bool Arena::AddExtent() {
   ChunkIndex chunk = large_.BestFit(pool_, kExtentBytes);
   if (chunk == kNoChunk) return false;
-  if (pool_[chunk].bytes > kExtentBytes) {
-    const ChunkIndex rest = chunk;
-    chunk = InsertBefore(rest, kExtentBytes);
-    large_.Resize(pool_, rest, pool_[rest].offset + kExtentBytes,
-                  pool_[rest].bytes - kExtentBytes);
-  } else {
-    large_.Erase(pool_, chunk);
-  }
+  chunk = TakeLowEnd(chunk, kExtentBytes);
   pool_[chunk].in_extent = true;
   AddToIndex(chunk);
   return true;
@@ -120,14 +113,7 @@ int64_t Arena::Place(Fit fit, int64_t bytes) {
                  pool_[chunk].bytes - fit.padding);
     index.Insert(pool_, padding);
   }
-  if (pool_[chunk].bytes > bytes) {
-    const ChunkIndex rest = chunk;
-    chunk = InsertBefore(rest, bytes);
-    index.Resize(pool_, rest, pool_[rest].offset + bytes,
-                 pool_[rest].bytes - bytes);
-  } else {
-    index.Erase(pool_, chunk);
-  }
+  chunk = TakeLowEnd(chunk, bytes);
   Chunk& placed = pool_[chunk];
   placed.state = Chunk::State::kInUse;
   in_use_.Insert(pool_, chunk);
@@ -136,6 +122,18 @@ int64_t Arena::Place(Fit fit, int64_t bytes) {
   high_water_bytes_ = std::max(high_water_bytes_, placed.end());
   ++allocations_;
   return placed.offset;
+}
+
+ChunkIndex Arena::TakeLowEnd(ChunkIndex chunk, int64_t bytes) {
+  FreeIndex& index = IndexOf(chunk);
+  if (pool_[chunk].bytes == bytes) {
+    index.Erase(pool_, chunk);
+    return chunk;
+  }
+  const ChunkIndex low = InsertBefore(chunk, bytes);
+  const Chunk& rest = pool_[chunk];
+  index.Resize(pool_, chunk, rest.offset + bytes, rest.bytes - bytes);
+  return low;
 }
 
 ChunkIndex Arena::InsertBefore(ChunkIndex chunk, int64_t bytes) {

@@ -122,6 +122,8 @@ class Arena {
   // False where no large chunk has room for an extent.
   bool AddExtent();
   int64_t Place(Fit fit, int64_t bytes);
+  // The first `bytes` of the free `chunk`, in no index; the rest stays in its.
+  ChunkIndex TakeLowEnd(ChunkIndex chunk, int64_t bytes);
   // A new chunk, in no index, for the first `bytes` of the free `chunk`, which
   // the caller then shortens.
   ChunkIndex InsertBefore(ChunkIndex chunk, int64_t bytes);
