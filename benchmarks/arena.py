@@ -22,7 +22,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from benchmarks import arguments, child, replay, suite
+from benchmarks import arguments, child, markdown, output, replay, suite
 
 MODELS = ("resnet50", "transformer", "densenet121")
 ALLOCATORS = {
@@ -75,10 +75,6 @@ def parse(argv=None):
     return options
 
 
-def _progress(text):
-    print(text, file=sys.stderr, flush=True)
-
-
 def record(options, folder):
     """Records the traces of `options` into `folder`.
 
@@ -88,7 +84,7 @@ def record(options, folder):
     recorded = {}
 
     def run(model, name, *more):
-        _progress(f"recording {name}")
+        output.progress(f"recording {name}")
         batch, image = suite.SIZES[model]
         path = folder / f"{name}.trace"
         recorded[path] = child.run(
@@ -113,7 +109,7 @@ def record(options, folder):
 
 def run_line(program, trace, threads, rounds):
     """Replays a trace with every allocator in turn, and returns the line."""
-    _progress(f"replaying {trace.stem}, {threads} threads")
+    output.progress(f"replaying {trace.stem}, {threads} threads")
     measured = {allocator: [] for allocator in ALLOCATORS}
     for _ in range(rounds):
         for allocator, results in measured.items():
@@ -150,24 +146,15 @@ def faults(line):
     return found
 
 
-def _markdown(rows):
-    heads, *lines = rows
-    rule = ["---"] * len(heads)
-    return "\n".join(
-        f"| {' | '.join(map(str, row))} |" for row in (heads, rule, *lines)
-    )
-
-
 def table(lines):
     """The lines as a markdown table: wall clock and fragmentation."""
-    rows = [
-        [
-            *("trace", "threads"),
-            *(f"{label} ns" for label in ALLOCATORS.values()),
-            *("arena / BFC", "arena / malloc"),
-            *("arena fragmentation", "BFC fragmentation", "result"),
-        ]
+    head = [
+        *("trace", "threads"),
+        *(f"{label} ns" for label in ALLOCATORS.values()),
+        *("arena / BFC", "arena / malloc"),
+        *("arena fragmentation", "BFC fragmentation", "result"),
     ]
+    rows = []
     for line in lines:
         wall = {name: line[name]["wall_ns"] for name in ALLOCATORS}
         rows.append(
@@ -179,19 +166,18 @@ def table(lines):
                 "; ".join(line["faults"]) or "passes",
             ]
         )
-    return _markdown(rows)
+    return markdown.table(head, rows)
 
 
 def other_times(lines):
     """The same measurements by the clocks of threads and processors."""
     labels = ALLOCATORS.values()
-    rows = [
-        [
-            *("trace", "threads"),
-            *(f"{label}, thread ns" for label in labels),
-            *(f"{label}, processor ns" for label in labels),
-        ]
+    head = [
+        *("trace", "threads"),
+        *(f"{label}, thread ns" for label in labels),
+        *(f"{label}, processor ns" for label in labels),
     ]
+    rows = []
     for line in lines:
         rows.append(
             [
@@ -200,17 +186,16 @@ def other_times(lines):
                 *(f"{line[x]['processor_ns']:.1f}" for x in ALLOCATORS),
             ]
         )
-    return _markdown(rows)
+    return markdown.table(head, rows)
 
 
 def recordings(recorded):
     """What was recorded, as a markdown table."""
-    rows = [
-        [
-            *("trace", "events", "blocks at the beginning", "budget", "peak"),
-            *("swapped out a step", "fragmentation in the training"),
-        ]
+    head = [
+        *("trace", "events", "blocks at the beginning", "budget", "peak"),
+        *("swapped out a step", "fragmentation in the training"),
     ]
+    rows = []
     for path, one in recorded.items():
         budget = one["budget_bytes"]
         rows.append(
@@ -222,7 +207,7 @@ def recordings(recorded):
                 f"{one['fragmentation']:.3f}",
             ]
         )
-    return _markdown(rows)
+    return markdown.table(head, rows)
 
 
 def _compare(options, folder):

@@ -16,7 +16,6 @@ stand; a number is used again once its block is free. Sizes are multiples of 64
 bytes, which is also the alignment that TensorFlow asks for.
 """
 
-import json
 import os
 import sys
 from pathlib import Path
@@ -114,7 +113,7 @@ def run(options):
 def main(argv=None):
     """Entry point of `python -m benchmarks.arena_record`."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-    from benchmarks import arguments
+    from benchmarks import arguments, output
 
     parser = arguments.make_parser("benchmarks.arena_record", __doc__)
     parser.set_defaults(steps=2)
@@ -126,12 +125,7 @@ def main(argv=None):
     )
     options = parser.parse_args(argv)
     arguments.check(parser, options)
-    found = run(options)
-    if options.json:
-        print(json.dumps(found))
-    else:
-        for name, value in found.items():
-            print(f"{name}: {value}")
+    output.print_found(run(options), as_json=options.json)
     return 0
 
 

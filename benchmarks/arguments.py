@@ -55,6 +55,47 @@ def add_device_arguments(parser):
     )
 
 
+def add_network_arguments(parser, *, model, image):
+    """Adds what describes the network that a comparison trains."""
+    parser.add_argument("--model", default=model, help="(%(default)s)")
+    parser.add_argument("--depth", type=int, help="of networks that have one")
+    parser.add_argument(
+        "--image", type=int, default=image, help="(%(default)s)"
+    )
+
+
+def add_comparison_arguments(parser, *, steps):
+    """Adds what comparisons of trainings have in common."""
+    parser.add_argument("--swap-dir", help="folder of the file tier")
+    parser.add_argument(
+        "--steps", type=int, default=steps, help="measured steps (%(default)s)"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def network(options, batch, *, model=None, image=None):
+    """The network, for `benchmarks.train_step`.
+
+    Args:
+        options: With `depth`; and with `model` and `image` where these are not
+            given.
+        batch: Samples of a batch.
+        model: Name of the network.
+        image: Side of its images.
+    """
+    return [
+        *("--model", model or options.model, "--batch", batch),
+        *("--image", image or options.image),
+        *(["--depth", options.depth] if options.depth else []),
+    ]
+
+
+def tiers(options, names):
+    """The tiers `names`, for `benchmarks.train_step`."""
+    folder = ["--swap-dir", options.swap_dir] if options.swap_dir else []
+    return ["--tiers", names, *folder]
+
+
 def make_parser(prog, description):
     """Returns a parser of everything that describes one measured training.
 

@@ -11,7 +11,7 @@ moves is what does not fit, and up to one buffer more: the largest that may.
 
 AlexNet, as of 2012, cannot be trained far beyond its budget: the backward op of
 its first normalisation has four of the largest buffers at once, 4.6 MB for each
-image, while a whole step holds 5.5 MB. A network with many small layers can:
+image, while a whole step holds 5.8 MB. A network with many small layers can:
 `--model resnet50 --image 112 --batches 8 16 24 32 40 --budget 500MB`.
 
 Targets: nothing moves while the working set fits; beyond, what moves out is at
@@ -20,11 +20,10 @@ most what does not fit and one buffer; the weights are the same bits.
 Exit status: 0, or 1 when a target is missed.
 """
 
-import json
 import statistics
 import sys
 
-from benchmarks import arguments, child, markdown, turns
+from benchmarks import arguments, child, markdown, output, turns
 
 _BATCHES = (64, 128, 144, 160)
 
@@ -32,8 +31,7 @@ _BATCHES = (64, 128, 144, 160)
 def parse(argv=None):
     """Returns the parsed command line."""
     parser = arguments.command_parser("benchmarks.cache", __doc__)
-    parser.add_argument("--model", default="alexnet", help="(%(default)s)")
-    parser.add_argument("--depth", type=int, help="of networks that have one")
+    arguments.add_network_arguments(parser, model="alexnet", image=227)
     parser.add_argument(
         "--batches",
         nargs="+",
@@ -41,32 +39,20 @@ def parse(argv=None):
         default=list(_BATCHES),
         help="(%(default)s)",
     )
-    parser.add_argument("--image", type=int, default=227, help="(%(default)s)")
     parser.add_argument("--budget", default="1200MB", help="(%(default)s)")
     parser.add_argument("--tiers", default="host", help="(%(default)s)")
-    parser.add_argument("--swap-dir", help="folder of the file tier")
-    parser.add_argument(
-        "--steps", type=int, default=2, help="measured steps (%(default)s)"
-    )
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    arguments.add_comparison_arguments(parser, steps=2)
     return parser.parse_args(argv)
 
 
 def run_batch(options, batch):
     """Trains a batch size: the route alone, then with and without cache."""
-    common = [
-        *("--model", options.model, "--image", options.image),
-        *("--batch", batch, "--steps", options.steps),
-        *(["--depth", options.depth] if options.depth else []),
-    ]
+    common = [*arguments.network(options, batch), "--steps", options.steps]
     planned = [
-        *common,
-        *("--mode", "sn", "--policy", "vdnn_all"),
-        *("--tiers", options.tiers, "--budget", options.budget),
+        *(*common, *arguments.tiers(options, options.tiers)),
+        *("--mode", "sn", "--policy", "vdnn_all", "--budget", options.budget),
     ]
-    if options.swap_dir:
-        planned += ["--swap-dir", options.swap_dir]
-    print(f"batch {batch}", file=sys.stderr, flush=True)
+    output.progress(f"batch {batch}")
     order = child.train_step(*common, "--mode", "order", quiet=True)
     on, off = turns.train_in_turn(
         [*planned, "--cache", "on"], [*planned, "--cache", "off"]
@@ -78,10 +64,7 @@ def line_of(batch, order, on, off):
     """What came of one batch size, of the results of its three trainings."""
     for one in (order, on, off):
         if "error" in one:
-            return {
-                "batch": batch,
-                "faults": [f"{one['mode']}: {one['error']}: {one['message']}"],
-            }
+            return {"batch": batch, "faults": [child.failure(one)]}
     working_set = order["step_peak_bytes"]
     line = {
         "batch": batch,
@@ -161,14 +144,9 @@ def main(argv=None):
     """Entry point of `python -m benchmarks.cache`."""
     options = parse(argv)
     lines = [run_batch(options, batch) for batch in options.batches]
-    if options.json:
-        print(json.dumps(lines))
-    else:
-        print(
-            f"{options.model}, {options.image}x{options.image}, budget "
-            f"{options.budget}, tiers {options.tiers}\n\n{table(lines)}"
-        )
-    return 1 if any(line["faults"] for line in lines) else 0
+    title = f"{options.model}, {options.image}x{options.image}, budget "
+    title += f"{options.budget}, tiers {options.tiers}"
+    return output.print_lines(lines, table, options, title)
 
 
 if __name__ == "__main__":

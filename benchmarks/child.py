@@ -63,6 +63,22 @@ def run(module, arguments, *, quiet=False, prefix=()):
     return result_in(done.stdout, command, done.returncode, done.stderr or "")
 
 
+def failure(one):
+    """What a result with an "error" says, for people."""
+    return f"{one['mode']}: {one['error']}: {one['message']}"
+
+
+def unless_failed(one):
+    """Returns the result of a training.
+
+    Raises:
+        RuntimeError: If the training failed.
+    """
+    if "error" in one:
+        raise RuntimeError(failure(one))
+    return one
+
+
 def train_step(*arguments, quiet=False, prefix=()):
     """Runs `benchmarks.train_step` and returns its result."""
     return run("benchmarks.train_step", arguments, quiet=quiet, prefix=prefix)

@@ -15,11 +15,10 @@ and the compressed tier takes less than what moves to it.
 Exit status: 0, or 1 when a target is missed.
 """
 
-import json
 import statistics
 import sys
 
-from benchmarks import arguments, child, markdown, suite, turns
+from benchmarks import arguments, child, markdown, output, suite, turns
 
 _TIERS = ("host", "compressed", "file")
 _MODELS = ("resnet50", "unet")
@@ -35,36 +34,30 @@ def parse(argv=None):
     parser.add_argument("--batch", type=int, help="(by network)")
     parser.add_argument("--image", type=int, help="(by network)")
     parser.add_argument("--budget", help="(by the route's peak)")
-    parser.add_argument("--swap-dir", help="folder of the file tier")
-    parser.add_argument(
-        "--steps", type=int, default=8, help="measured steps (%(default)s)"
-    )
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    arguments.add_comparison_arguments(parser, steps=8)
     return parser.parse_args(argv)
 
 
 def run_model(options, model):
     """Trains one network with every tier; returns a line for each."""
     batch, image = suite.SIZES.get(model, (32, 32))
-    common = [
-        *("--model", model, "--batch", options.batch or batch),
-        *("--image", options.image or image),
-        *(["--depth", options.depth] if options.depth else []),
-    ]
+    common = arguments.network(
+        options,
+        options.batch or batch,
+        model=model,
+        image=options.image or image,
+    )
     budget = options.budget or _budget(common)
     common += ["--steps", options.steps]
     runs = [[*common, "--mode", "order"]]
     for tier in _TIERS:
-        where = ["--tiers", tier]
-        if tier == "file" and options.swap_dir:
-            where += ["--swap-dir", options.swap_dir]
         runs.append(
             [
-                *(*common, "--mode", "sn", "--policy", "swap"),
-                *(*where, "--budget", budget),
+                *(*common, *arguments.tiers(options, tier)),
+                *("--mode", "sn", "--policy", "swap", "--budget", budget),
             ]
         )
-    print(f"{model}, budget {budget}", file=sys.stderr, flush=True)
+    output.progress(f"{model}, budget {budget}")
     order, *tiers = turns.train_in_turn(*runs)
     return lines_of(order, dict(zip(_TIERS, tiers, strict=True)))
 
@@ -89,7 +82,7 @@ def lines_of(order, by_tier):
     for tier, one in by_tier.items():
         line = {"model": one["model"], "tier": tier}
         if "error" in one:
-            line["faults"] = [f"{one['error']}: {one['message']}"]
+            line["faults"] = [child.failure(one)]
             lines.append(line)
             continue
         stats = next(each for each in one["tier_stats"] if each["name"] == tier)
@@ -162,8 +155,7 @@ def main(argv=None):
     lines = [
         line for model in options.models for line in run_model(options, model)
     ]
-    print(json.dumps(lines) if options.json else table(lines))
-    return 1 if any(line["faults"] for line in lines) else 0
+    return output.print_lines(lines, table, options)
 
 
 if __name__ == "__main__":

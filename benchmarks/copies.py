@@ -98,28 +98,16 @@ def _across(tensor, source, destination):
 
 def _swaps(ops, tensor):
     """Copies into the device and out of it, of pinned memory."""
-    # Of ops that are alike in all but their names TensorFlow keeps one.
-    names = [str(chunk) for chunk in range(CHUNKS)]
 
     @tf.function
     def swap_out(tensor):
         with tf.device(_SIM):
-            handles = [
-                ops.sn_swap_out(tensor=tensor, buffer=name) for name in names
-            ]
-            gone = [ops.sn_swap_wait(handle=handle) for handle in handles]
-            with tf.control_dependencies(gone):
-                return [tf.identity(handle) for handle in handles]
+            return move_out(ops, [tensor] * CHUNKS)
 
     @tf.function
     def swap_in(handles):
         with tf.device(_SIM):
-            return _once_done(
-                [
-                    ops.sn_swap_in(handle=handle, T=tensor.dtype, buffer=name)
-                    for handle, name in zip(handles, names, strict=True)
-                ]
-            )
+            return _once_done(move_in(ops, handles, tensor.dtype))
 
     # Only what has been swapped out can be swapped in.
     away = []
@@ -130,6 +118,35 @@ def _swaps(ops, tensor):
         ),
         Copies(lambda: swap_out(tensor)),
     )
+
+
+def move_out(ops, tensors, **where):
+    """Moves tensors out by the swap ops; in a function.
+
+    Args:
+        ops: Of the library.
+        tensors: What moves; one may be among them more than once.
+        **where: Attributes `tiers` and `swap_dir`.
+
+    Returns:
+        Their handles, once all have left.
+    """
+    handles = [
+        # Of ops that are alike in all but their names TensorFlow keeps one.
+        ops.sn_swap_out(tensor=tensor, buffer=str(at), needed_at=at, **where)
+        for at, tensor in enumerate(tensors)
+    ]
+    gone = [ops.sn_swap_wait(handle=handle) for handle in handles]
+    with tf.control_dependencies(gone):
+        return [tf.identity(handle) for handle in handles]
+
+
+def move_in(ops, handles, dtype):
+    """Brings them back: as a backward pass does, the last first."""
+    return [
+        ops.sn_swap_in(handle=handle, T=dtype, buffer=str(at), needed_at=-at)
+        for at, handle in reversed(list(enumerate(handles)))
+    ]
 
 
 def _once_done(tensors):

@@ -3,12 +3,11 @@
 
 import contextlib
 import dataclasses
-import sys
 import time
 
 import keras
 
-from benchmarks import modes, workload
+from benchmarks import modes, output, workload
 
 EPOCHS = 2
 
@@ -26,10 +25,6 @@ class Training:
     losses: list = dataclasses.field(default_factory=list)
     step_seconds: list = dataclasses.field(default_factory=list)
     validation_losses: list = dataclasses.field(default_factory=list)
-
-
-def _progress(text):
-    print(text, file=sys.stderr, flush=True)
 
 
 def train_steps(
@@ -63,7 +58,9 @@ def train_steps(
         training.losses.append(loss)
         training.step_seconds.append(seconds)
         after_step()
-        _progress(f"step {step + 1}/{steps}  loss {loss:.4f}  {seconds:.2f} s")
+        output.progress(
+            f"step {step + 1}/{steps}  loss {loss:.4f}  {seconds:.2f} s"
+        )
     return training
 
 
@@ -81,7 +78,7 @@ class _Clock(keras.callbacks.Callback):
         self.seconds.append(time.perf_counter() - self._begin)
 
     def on_epoch_end(self, epoch, logs=None):
-        _progress(
+        output.progress(
             f"epoch {epoch + 1}/{EPOCHS}  loss {logs['loss']:.4f}  "
             f"validation loss {logs['val_loss']:.4f}"
         )

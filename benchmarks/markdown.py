@@ -3,9 +3,9 @@
 
 
 def table(head, rows):
-    """Returns a table; `head` and each row are lists of texts."""
+    """Returns a table; `head` and each row are what the cells hold."""
     lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
 
 
 def megabytes(count):

@@ -26,11 +26,17 @@ the step. The weights are the same bits in all trainings.
 Exit status: 0, or 1 when a target is missed.
 """
 
-import json
 import statistics
 import sys
 
-from benchmarks import arguments, child, markdown, turns
+from benchmarks import (
+    WARM_UP_STEPS,
+    arguments,
+    child,
+    markdown,
+    output,
+    turns,
+)
 
 PARTS = ("cpu", "sim")
 _SHARE = 0.5
@@ -51,39 +57,18 @@ def parse(argv=None):
     parser.add_argument(
         "--only", nargs="+", choices=PARTS, default=PARTS, help="(all)"
     )
-    parser.add_argument("--model", default="resnet50", help="(%(default)s)")
-    parser.add_argument("--depth", type=int, help="of networks that have one")
+    arguments.add_network_arguments(parser, model="resnet50", image=112)
     parser.add_argument("--batch", type=int, default=32, help="(%(default)s)")
-    parser.add_argument("--image", type=int, default=112, help="(%(default)s)")
-    parser.add_argument("--swap-dir", help="folder of the file tier")
     parser.add_argument(
         "--memory", default="8GB", help="of the simulated device (%(default)s)"
     )
-    parser.add_argument(
-        "--steps", type=int, default=8, help="measured steps (%(default)s)"
-    )
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    arguments.add_comparison_arguments(parser, steps=8)
     return parser.parse_args(argv)
 
 
-def _progress(text):
-    print(text, file=sys.stderr, flush=True)
-
-
 def _trained(*given):
-    """The result of a training.
-
-    Raises:
-        RuntimeError: If it failed.
-    """
-    one = child.train_step(*given, quiet=True)
-    return _unless_failed(one)
-
-
-def _unless_failed(one):
-    if "error" in one:
-        raise RuntimeError(f"{one['mode']}: {one['error']}: {one['message']}")
-    return one
+    """The result of a training that must not fail."""
+    return child.unless_failed(child.train_step(*given, quiet=True))
 
 
 def find_budget(order, run):
@@ -112,7 +97,7 @@ def find_budget(order, run):
             # Not below what the planner can do.
             least = one["min_budget_bytes"] or 0
             if least <= budget:
-                _unless_failed(one)
+                child.unless_failed(one)
             budget = least
             continue
         found.append(one)
@@ -120,7 +105,7 @@ def find_budget(order, run):
             break
         budget += int(off(one))
     if not found:
-        _unless_failed(one)
+        child.unless_failed(one)
     return min(found, key=lambda one: abs(off(one)))
 
 
@@ -132,19 +117,15 @@ def activations_of(order):
 # ---- The devices ------------------------------------------------------------
 
 
-def _common(options):
-    depth = ["--depth", options.depth] if options.depth else []
-    return [
-        *("--model", options.model, "--batch", options.batch, *depth),
-        *("--image", options.image),
-    ]
+def _network(options):
+    return arguments.network(options, options.batch)
 
 
 def _order(options, device):
     """The result of the route alone."""
-    _progress("the route alone")
+    output.progress("the route alone")
     return _trained(
-        *(*_common(options), *device, "--steps", 2, "--mode", "order")
+        *(*_network(options), *device, "--steps", 2, "--mode", "order")
     )
 
 
@@ -152,9 +133,9 @@ def _near(options, order, planned):
     """The result in the budget found, with the arguments `planned`."""
 
     def run(budget):
-        _progress(f"budget {budget / 1e6:.1f} MB")
+        output.progress(f"budget {budget / 1e6:.1f} MB")
         return child.train_step(
-            *(*_common(options), *planned, "--steps", 2),
+            *(*_network(options), *planned, "--steps", 2),
             *("--budget", budget),
             quiet=True,
         )
@@ -169,14 +150,12 @@ def _planned(*where):
 
 def run_cpu(options):
     """Measures the file tier; returns one line."""
-    tier = ["--tiers", "file"]
-    if options.swap_dir:
-        tier += ["--swap-dir", options.swap_dir]
+    tier = arguments.tiers(options, "file")
     planned = _planned(*tier)
     order = _order(options, [])
     near = _near(options, order, planned)
-    common = [*_common(options), "--steps", options.steps]
-    _progress("in turn: route, transfers, training")
+    common = [*_network(options), "--steps", options.steps]
+    output.progress("in turn: route, transfers, training")
     compute, transfer, step = turns.run_in_turn(
         ("benchmarks.train_step", [*common, "--mode", "order"]),
         (
@@ -197,7 +176,7 @@ def run_cpu(options):
 
 
 def sufficient_bandwidth(moved_bytes, step_seconds, forward_share):
-    """Bytes/s of the slowest link behind which all copies hide.
+    """Bytes/s at which copies out fit into the forward pass, in into the rest.
 
     Args:
         moved_bytes: Out, and as many in.
@@ -210,8 +189,8 @@ def sufficient_bandwidth(moved_bytes, step_seconds, forward_share):
 def run_sim(options):
     """Measures the two links of the simulated device; returns two lines."""
     device = ["--device", "sim", "--memory", options.memory]
-    common = [*_common(options), "--steps", options.steps]
-    _progress("forward pass")
+    common = [*_network(options), "--steps", options.steps]
+    output.progress("forward pass")
     forward = child.run("benchmarks.forward", [*common, *device], quiet=True)
     seconds = statistics.median(forward["step_seconds"])
     share = forward["forward_share"]
@@ -227,9 +206,11 @@ def run_sim(options):
         if stalls <= _NO_STALLS:
             break
         bandwidth *= 1 + max(stalls, _LEAST_RAISE)
-        _progress(f"{stalls:.1%} would be stalls: link {_link(bandwidth)}")
+        output.progress(
+            f"{stalls:.1%} would be stalls: link {_link(bandwidth)}"
+        )
         near = _trained(
-            *(*_common(options), "--steps", 2),
+            *(*_network(options), "--steps", 2),
             *_planned(*device, "--link", _link(bandwidth)),
             *("--budget", near["budget_bytes"]),
         )
@@ -247,7 +228,7 @@ def run_sim(options):
                 [*trained, "--budget", near["budget_bytes"]],
             ),
         ]
-    _progress(f"in turn: route, and transfers and training over {links}")
+    output.progress(f"in turn: route, and transfers and training over {links}")
     compute, *pairs = turns.run_in_turn(*runs)
     return [
         line_of("sim", link, order, compute, *pairs[2 * at : 2 * at + 2])
@@ -277,12 +258,9 @@ def line_of(device, medium, order, compute, transfer, step):
         transfer: Of `benchmarks.transfers`.
         step: Of the training in the budget.
     """
-    _unless_failed(step)
-    alone, copies, both = (
-        turns.counted_times(compute),
-        turns.counted_times(transfer),
-        transfer["both_seconds"][-len(turns.counted_times(transfer)) :],
-    )
+    child.unless_failed(step)
+    alone = turns.counted_times(compute)
+    copies = turns.counted_times(transfer)
     steps = turns.counted_times(step)
     longer = [max(one) for one in zip(alone, copies, strict=True)]
     line = {
@@ -295,7 +273,9 @@ def line_of(device, medium, order, compute, transfer, step):
         "in_bytes": step["swapped_in_bytes_per_step"],
         "compute_s": statistics.median(alone),
         "transfer_s": statistics.median(copies),
-        "both_at_once_s": statistics.median(both),
+        "both_at_once_s": statistics.median(
+            transfer["both_seconds"][WARM_UP_STEPS:]
+        ),
         "step_s": statistics.median(steps),
         "ratio": turns.ratio(steps, longer),
         "target": _TARGETS[device],
@@ -362,14 +342,9 @@ def main(argv=None):
         if part in options.only
         for line in _RUN[part](options)
     ]
-    if options.json:
-        print(json.dumps(lines))
-    else:
-        print(
-            f"{options.model}, batch {options.batch}, "
-            f"{options.image}x{options.image}\n\n{table(lines)}"
-        )
-    return 1 if any(line["faults"] for line in lines) else 0
+    title = f"{options.model}, batch {options.batch}, "
+    title += f"{options.image}x{options.image}"
+    return output.print_lines(lines, table, options, title)
 
 
 if __name__ == "__main__":

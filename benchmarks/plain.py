@@ -5,14 +5,13 @@ What stock TensorFlow takes with its own allocator; `benchmarks.train_step
 --mode stock` has sn_tf's arena, to count what is in it.
 """
 
-import json
 import os
 import statistics
 import sys
 import time
 from pathlib import Path
 
-from benchmarks import WARM_UP_STEPS
+from benchmarks import WARM_UP_STEPS, output
 
 
 def process_bytes(field):
@@ -80,12 +79,7 @@ def main(argv=None):
     """Entry point of `python -m benchmarks.plain`."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     options = parse(argv)
-    found = run(options)
-    if options.json:
-        print(json.dumps(found))
-    else:
-        for name, value in found.items():
-            print(f"{name}: {value}")
+    output.print_found(run(options), as_json=options.json)
     return 0
 
 

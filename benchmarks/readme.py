@@ -9,7 +9,7 @@ import json
 import sys
 from pathlib import Path
 
-from benchmarks import child
+from benchmarks import child, markdown
 
 BEGIN = "<!-- results:begin -->"
 END = "<!-- results:end -->"
@@ -26,10 +26,8 @@ def table(results):
     Args:
         results: Dictionary from mode to result.
     """
-    rows = [
-        ["run", "budget", "peak memory", "step time", "loss, first to last"],
-        ["---"] * 5,
-    ]
+    head = ["run", "budget", "peak memory", "step time", "loss, first to last"]
+    rows = []
     for mode, label in _LABELS.items():
         one = results[mode]
         budget = one["budget_bytes"]
@@ -43,7 +41,7 @@ def table(results):
                 f"{one['loss'][0]:.3f} to {one['loss'][-1]:.3f}",
             ]
         rows.append(row)
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    return markdown.table(head, rows)
 
 
 def section(results):

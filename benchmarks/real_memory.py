@@ -24,7 +24,7 @@ Exit status: 0, or 1 when a target is missed.
 import json
 import sys
 
-from benchmarks import arguments, child, markdown, memory_limit
+from benchmarks import arguments, child, markdown, memory_limit, output
 
 _LEAST_SAVED = 0.40
 # What the first budget aims at: the resident set varies by some percent.
@@ -41,39 +41,24 @@ _ARENA_SHARE = 1.25
 def parse(argv=None):
     """Returns the parsed command line."""
     parser = arguments.command_parser("benchmarks.real_memory", __doc__)
-    parser.add_argument("--model", default="resnet50", help="(%(default)s)")
-    parser.add_argument("--depth", type=int, help="of networks that have one")
+    arguments.add_network_arguments(parser, model="resnet50", image=112)
     parser.add_argument("--batch", type=int, default=64, help="(%(default)s)")
-    parser.add_argument("--image", type=int, default=112, help="(%(default)s)")
     parser.add_argument("--budget", help="(searched for)")
     parser.add_argument("--tiers", default="file", help="(%(default)s)")
-    parser.add_argument("--swap-dir", help="folder of the file tier")
     parser.add_argument(
         "--limit", help="of the limited runs, such as 2GB (by what stock takes)"
     )
-    parser.add_argument(
-        "--steps", type=int, default=3, help="measured steps (%(default)s)"
-    )
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    arguments.add_comparison_arguments(parser, steps=3)
     return parser.parse_args(argv)
-
-
-def _progress(text):
-    print(text, file=sys.stderr, flush=True)
 
 
 class _Trainings:
     """What the options say of each training."""
 
     def __init__(self, options):
-        self._common = [
-            *("--model", options.model, "--batch", options.batch),
-            *("--image", options.image, "--steps", options.steps),
-            *(["--depth", options.depth] if options.depth else []),
-        ]
-        self._tier = ["--tiers", options.tiers]
-        if options.swap_dir:
-            self._tier += ["--swap-dir", options.swap_dir]
+        self._common = arguments.network(options, options.batch)
+        self._common += ["--steps", options.steps]
+        self._tier = arguments.tiers(options, options.tiers)
 
     def stock(self, prefix=()):
         return child.run(
@@ -194,9 +179,9 @@ def run_limited(options, trainings, stock, budget_bytes):
     else:
         kind, within = "cgroup", memory_limit.cgroup(parent, limit)
     with within as prefix:
-        _progress(f"{kind}, {limit / 1e6:.0f} MB: stock")
+        output.progress(f"{kind}, {limit / 1e6:.0f} MB: stock")
         stock_outcome = outcome(lambda: trainings.stock(prefix))
-        _progress(f"{kind}, {limit / 1e6:.0f} MB: sn")
+        output.progress(f"{kind}, {limit / 1e6:.0f} MB: sn")
         sn_outcome = outcome(lambda: trainings.planned(budget_bytes, prefix))
     return {
         "kind": kind,
@@ -209,13 +194,13 @@ def run_limited(options, trainings, stock, budget_bytes):
 def run(options):
     """Runs all of it and returns a dictionary."""
     trainings = _Trainings(options)
-    _progress("stock")
+    output.progress("stock")
     stock = trainings.stock()
-    _progress("order")
+    output.progress("order")
     order = trainings.order()
 
     def planned(budget):
-        _progress(f"sn, budget {budget}")
+        output.progress(f"sn, budget {budget}")
         return trainings.planned(budget)
 
     if options.budget:
@@ -223,10 +208,7 @@ def run(options):
     else:
         sn = find_budget(stock, order, planned)
     for one in (order, sn):
-        if "error" in one:
-            raise RuntimeError(
-                f"{one['mode']}: {one['error']}: {one['message']}"
-            )
+        child.unless_failed(one)
     kept = ("rss_peak_bytes", "step_time_s", "weights_sha256")
     found = {
         "stock": {name: stock[name] for name in kept},

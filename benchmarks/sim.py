@@ -20,7 +20,14 @@ import statistics
 import subprocess
 import sys
 
-from benchmarks import arguments, child, compare, sim_overlap
+from benchmarks import (
+    arguments,
+    child,
+    compare,
+    markdown,
+    output,
+    sim_overlap,
+)
 
 PARTS = ("pacing", "overlap", "overhead")
 PRESETS = ("pcie3", "pcie4", "pcie5", "nvlink2", "nvlink4")
@@ -88,10 +95,6 @@ def parse(argv=None):
     return parser.parse_args(argv)
 
 
-def _progress(text):
-    print(text, file=sys.stderr, flush=True)
-
-
 def _rounds(options):
     return ["--rounds", options.rounds] if options.rounds else []
 
@@ -116,7 +119,7 @@ def run_pacing(options):
     """Returns the pacing of this machine and of every preset, as lines."""
 
     def measure(link):
-        _progress(f"pacing: {link}")
+        output.progress(f"pacing: {link}")
         given = ["--link", link, "--bytes", options.bytes]
         return child.run(
             "benchmarks.sim_pacing",
@@ -158,7 +161,7 @@ def pacing_table(found):
     """The pacing as a markdown table."""
     paths = list(found["links"][0]["paths"])
     head = ["link", "modelled", *paths, "within 5%"]
-    rows = [head, ["---"] * len(head)]
+    rows = []
     for line in found["links"]:
         bandwidth = line["bandwidth_bytes_per_s"]
         row = [line["link"], f"{bandwidth / 1e9:.2f} GB/s" if bandwidth else ""]
@@ -175,7 +178,7 @@ def pacing_table(found):
     return (
         f"Pacing, {found['bytes']} each way: wall time / modelled time "
         "(pageable memory is modelled at half of the bandwidth), and the "
-        f"speed that it comes to\n\n{_markdown(rows)}"
+        f"speed that it comes to\n\n{markdown.table(head, rows)}"
     )
 
 
@@ -207,7 +210,7 @@ def run_overhead(options):
             *("--device", "sim", "--memory", options.memory),
             *("--link", "unlimited"),
         ]
-        _progress(f"overhead: {model}, batch {batch}, {image}x{image}")
+        output.progress(f"overhead: {model}, batch {batch}, {image}x{image}")
         found = compare.compare(
             *compare.measure(
                 [*common, *sim],
@@ -228,7 +231,7 @@ def overhead_table(found):
     """The overhead as a markdown table."""
     head = ["network", "batch", "image", "SIM", "CPU", "SIM / CPU", "rounds"]
     head.append("at most 1.05")
-    rows = [head, ["---"] * len(head)]
+    rows = []
     for line in found["models"]:
         time = line["step_time_s"]
         rows.append(
@@ -247,7 +250,7 @@ def overhead_table(found):
     variable = found["onednn_variable"] or "not set"
     return (
         f"Overhead, mode {found['mode']}, link unlimited; oneDNN is {onednn} "
-        f"(TF_ENABLE_ONEDNN_OPTS: {variable})\n\n{_markdown(rows)}"
+        f"(TF_ENABLE_ONEDNN_OPTS: {variable})\n\n{markdown.table(head, rows)}"
     )
 
 
@@ -256,13 +259,9 @@ def overhead_table(found):
 
 def run_overlap(options):
     """Returns what `benchmarks.sim_overlap` has measured."""
-    _progress("overlap")
+    output.progress("overlap")
     given = ["--bytes", options.bytes, *_rounds(options)]
     return child.run("benchmarks.sim_overlap", given, quiet=True)
-
-
-def _markdown(rows):
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
 _RUN = {

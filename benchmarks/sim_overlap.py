@@ -12,7 +12,7 @@ import statistics
 import sys
 import time
 
-from benchmarks import arguments
+from benchmarks import arguments, markdown
 
 # The computation ends while the copies go on, so that all of it is beside them.
 _SHARE_OF_COPYING = 0.8
@@ -146,8 +146,6 @@ def table(found):
         return f"{statistics.median(found[name]):.3f} s"
 
     rows = [
-        ("what", "time", "remark"),
-        ("---", "---", "---"),
         ("copies to the device", seconds("to_device"), ""),
         ("copies to the host", seconds("to_host"), ""),
         (
@@ -172,8 +170,8 @@ def table(found):
         f"{found['stall_share_alone']:.0%} with copies alone, "
         f"{found['stall_share_meanwhile']:.0%} while it computed beside them."
     )
-    lines = [f"| {' | '.join(row)} |" for row in rows]
-    return "\n".join([f"Link {found['link']}:", "", *lines, "", shares])
+    table = markdown.table(("what", "time", "remark"), rows)
+    return "\n".join([f"Link {found['link']}:", "", table, "", shares])
 
 
 def main(argv=None):

@@ -17,7 +17,7 @@ import json
 import math
 import sys
 
-from benchmarks import arguments, child
+from benchmarks import arguments, child, markdown, output
 
 # Batch and image: activations outweigh weights, and a step takes seconds.
 SIZES = {
@@ -84,14 +84,14 @@ def run_line(options, model, optimizer):
 
     def run(mode, *arguments):
         text = " ".join(map(str, (model, optimizer, mode, *arguments)))
-        print(text, file=sys.stderr, flush=True)
+        output.progress(text)
         return child.train_step(*common, "--mode", mode, *arguments, quiet=True)
 
     stock, order = run("stock"), run("order")
     line = {"model": model, "optimizer": optimizer, "faults": []}
     for one in (stock, order):
         if "error" in one:
-            line["faults"].append(_failure(one))
+            line["faults"].append(child.failure(one))
     if line["faults"]:
         return line
     planned = run_planned(stock["peak_bytes"], order["floor_bytes"] or 0, run)
@@ -103,7 +103,7 @@ def run_line(options, model, optimizer):
         "stock_step_time_s": stock["step_time_s"],
     }
     if "error" in planned:
-        return line | {"faults": [_failure(planned)]}
+        return line | {"faults": [child.failure(planned)]}
     return line | {
         "peak_bytes": planned["peak_bytes"],
         "step_time_s": planned["step_time_s"],
@@ -129,10 +129,6 @@ def run_planned(stock_peak_bytes, floor_bytes, run):
         budget = higher
 
 
-def _failure(one):
-    return f"{one['mode']}: {one['error']}: {one['message']}"
-
-
 def table(lines):
     """The lines as a markdown table, sizes in MB."""
     names = (
@@ -142,8 +138,9 @@ def table(lines):
         ("budget_bytes", "budget"),
         ("peak_bytes", "peak"),
     )
-    heads = ["network", "optimizer", *(label for _, label in names)]
-    rows = [[*heads, "step time / stock", "result"], ["---"] * (len(heads) + 2)]
+    head = ["network", "optimizer", *(label for _, label in names)]
+    head += ["step time / stock", "result"]
+    rows = []
     for line in lines:
         sizes = [
             f"{line[name] / 1e6:.1f}" if line.get(name) else "-"
@@ -156,7 +153,7 @@ def table(lines):
         rows.append(
             [line["model"], line["optimizer"], *sizes, slowdown, verdict]
         )
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    return markdown.table(head, rows)
 
 
 def main(argv=None):

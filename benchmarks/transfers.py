@@ -26,9 +26,11 @@ class _Transfers:
     def __init__(self, options):
         import tensorflow as tf
 
+        from benchmarks import copies
         from sn_tf import _library
 
         self._tf = tf
+        self._copies = copies
         self._ops = tf.load_op_library(str(_library._LIBRARY_PATH))
         self._where = {
             "tiers": options.tiers,
@@ -45,25 +47,10 @@ class _Transfers:
         self._both = tf.function(self._move_both)
 
     def _move_out(self, tensors):
-        handles = [
-            # Of ops that are alike in all but their names TensorFlow keeps one.
-            self._ops.sn_swap_out(
-                tensor=tensor, buffer=str(at), needed_at=at, **self._where
-            )
-            for at, tensor in enumerate(tensors)
-        ]
-        gone = [self._ops.sn_swap_wait(handle=handle) for handle in handles]
-        with self._tf.control_dependencies(gone):
-            return [self._tf.identity(handle) for handle in handles]
+        return self._copies.move_out(self._ops, tensors, **self._where)
 
     def _move_in(self, handles):
-        # As a backward pass does, the last first.
-        back = [
-            self._ops.sn_swap_in(
-                handle=handle, T=self._tf.float32, buffer=str(at), needed_at=-at
-            )
-            for at, handle in reversed(list(enumerate(handles)))
-        ]
+        back = self._copies.move_in(self._ops, handles, self._tf.float32)
         with self._tf.control_dependencies(back):
             return self._tf.constant(0)
 
