@@ -304,11 +304,16 @@ def test_targets_of_compression():
             "compressed": _tier_result(
                 "compressed", 64 * _MB, swapped_out_bytes_per_step=0.0
             ),
-            "file": {"model": "resnet", "error": "E", "message": "why"},
+            "file": {
+                "mode": "sn",
+                "model": "resnet",
+                "error": "E",
+                "message": "why",
+            },
         },
     )
     assert compressed["faults"] == ["nothing moved", "nothing saved"]
-    assert file["faults"] == ["E: why"]
+    assert file["faults"] == ["sn: E: why"]
     assert _same_width(compression.table([compressed, file]))
 
 
