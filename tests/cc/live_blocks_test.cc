@@ -122,7 +122,7 @@ TEST_F(LiveBlocksTest, SizesWithoutEndLoseNothing) {
             (std::vector<Line>{{"kept", 9 * kMB}}));
 }
 
-TEST(LiveBlocksOfTheArena, FollowAllocationsAndReleases) {
+TEST(LiveBlocksOfTheArenaTest, FollowAllocationsAndReleases) {
   ArenaAllocator arena("test", 64 * kMB);
   const auto allocate = [&arena](const char* op, int64_t bytes) {
     const ScopedMemoryDebugAnnotation annotation(

@@ -61,6 +61,27 @@ OutOfMemory PlannedExample() {
   return out;
 }
 
+constexpr char kBeginOfMessage[] =
+    "OOM when allocating 33.6 MB (33554432 bytes), float[32,64,64,64], for "
+    "conv2/Conv2D by sn_tf_cpu: that would pass the budget.\n"
+    "Budget: 60.0 MB (60000000 bytes). In use: 41.2 MB (41200000 bytes), "
+    "12.0 MB of it from before this step. Free: 18.8 MB.\n"
+    "Largest live buffers, by op:\n"
+    "   16.8 MB  relu1/Relu: float[32,64,64,32]\n"
+    "   12.0 MB  AddV2: 3 buffers, largest float[1000,1000], from before "
+    "this step\n"
+    "    8.0 MB  conv1/Conv2D: float[2000000], workspace\n"
+    "    1.0 MB  made outside of ops\n"
+    "    3.4 MB  all others\n";
+
+// What the message of an example says behind kBeginOfMessage.
+std::string EndOfMessage(const OutOfMemory& out) {
+  const std::string begin = kBeginOfMessage;
+  const std::string message = MessageOf(out);
+  EXPECT_EQ(message.substr(0, begin.size()), begin);
+  return message.substr(begin.size());
+}
+
 bool Says(const OutOfMemory& out, const std::string& text) {
   return MessageOf(out).find(text) != std::string::npos;
 }
@@ -69,18 +90,7 @@ TEST(OutOfMemoryTest, OfAPlannedStep) {
   OutOfMemory out = PlannedExample();
   out.refusal.immovable = {4, 10 * kMB, 2, 3 * kMB, "no space left"};
   EXPECT_EQ(
-      MessageOf(out),
-      "OOM when allocating 33.6 MB (33554432 bytes), float[32,64,64,64], for "
-      "conv2/Conv2D by sn_tf_cpu: that would pass the budget.\n"
-      "Budget: 60.0 MB (60000000 bytes). In use: 41.2 MB (41200000 bytes), "
-      "12.0 MB of it from before this step. Free: 18.8 MB.\n"
-      "Largest live buffers, by op:\n"
-      "   16.8 MB  relu1/Relu: float[32,64,64,32]\n"
-      "   12.0 MB  AddV2: 3 buffers, largest float[1000,1000], from before "
-      "this step\n"
-      "    8.0 MB  conv1/Conv2D: float[2000000], workspace\n"
-      "    1.0 MB  made outside of ops\n"
-      "    3.4 MB  all others\n"
+      EndOfMessage(out),
       "The tensor cache could not move 4 buffers of 10.0 MB: ops use them.\n"
       "The tensor cache could not move 2 buffers of 3.0 MB: no tier took them "
       "(no space left).\n"
@@ -96,18 +106,7 @@ TEST(OutOfMemoryTest, OfAPlannedStep) {
 
 TEST(OutOfMemoryTest, OfAStepWithoutAPlan) {
   EXPECT_EQ(
-      MessageOf(Example()),
-      "OOM when allocating 33.6 MB (33554432 bytes), float[32,64,64,64], for "
-      "conv2/Conv2D by sn_tf_cpu: that would pass the budget.\n"
-      "Budget: 60.0 MB (60000000 bytes). In use: 41.2 MB (41200000 bytes), "
-      "12.0 MB of it from before this step. Free: 18.8 MB.\n"
-      "Largest live buffers, by op:\n"
-      "   16.8 MB  relu1/Relu: float[32,64,64,32]\n"
-      "   12.0 MB  AddV2: 3 buffers, largest float[1000,1000], from before "
-      "this step\n"
-      "    8.0 MB  conv1/Conv2D: float[2000000], workspace\n"
-      "    1.0 MB  made outside of ops\n"
-      "    3.4 MB  all others\n"
+      EndOfMessage(Example()),
       "The tensor cache held nothing that could move: it holds buffers of "
       "planned steps only.\n"
       "Smallest budget that would fit: at least 74.8 MB (74754432 bytes), "

@@ -7,11 +7,12 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "grappler_pass/planner/evict.h"
 #include "grappler_pass/planner/liveness.h"
 #include "grappler_pass/planner/route.h"
-#include "grappler_pass/planner/swap_across.h"
 #include "grappler_pass/planner/verify.h"
 #include "tests/cc/small_graph.h"
 
@@ -119,63 +120,6 @@ TEST(LivenessTest, OverwrittenViewsOfAVariableShareOneCopy) {
   plan.schedule = ScheduleOfRoute(route);
   plan.peak_bytes = 110;
   EXPECT_EQ(VerifyPlan(graph, plan), "");
-}
-
-TEST(RouteTest, UpdatesFollowTheirGradients) {
-  SmallGraph small = ThreeLayers();
-  small.Add("a_update3", {"b3"}, {0, false, 1, 0});
-  small.Add("z_update1", {"b1"}, {0, false, 1, 0});
-  const MemoryGraph graph = small.Build();
-  const Route route = BuildRoute(graph);
-  const auto at = [&](const char* name) {
-    return std::find(route.begin(), route.end(), small.id(name)) -
-           route.begin();
-  };
-  EXPECT_LT(at("a_update3"), at("b1"));
-  EXPECT_EQ(at("z_update1"), 9);
-}
-
-TEST(RouteTest, WeightGradientsDoNotWaitForTheEndOfTheStep) {
-  SmallGraph small = ThreeLayers();
-  const std::vector<std::pair<std::string, std::string>> layers = {
-      {"1", "b2"}, {"2", "b3"}, {"3", "loss"}};
-  for (const auto& [layer, gradient] : layers) {
-    small.Add("w" + layer, {gradient}, {100, true, 1, 0});
-    small.Add("update" + layer, {"w" + layer}, {0, false, 1, 0});
-  }
-  small.Add("end", {}, {0, false, 1, 0});
-  for (const auto& [layer, gradient] : layers) {
-    small.After("end", "update" + layer);
-  }
-  const MemoryGraph graph = small.Build();
-  const Route route = BuildRoute(graph);
-  const auto at = [&](const std::string& name) {
-    return std::find(route.begin(), route.end(), small.id(name)) -
-           route.begin();
-  };
-  EXPECT_LT(at("update3"), at("w2"));
-  EXPECT_LT(at("update2"), at("w1"));
-}
-
-TEST(RouteTest, ReadersOfAVariableComeBeforeItsUpdate) {
-  SmallGraph small;
-  small.Add("read", {}, {100, false, 1, 0});
-  small.buffer("read").view = true;
-  small.Add("gradient", {}, {100, true, 1, 0});
-  small.Add("a_update", {"gradient"}, {0, false, 1, 0});
-  small.Add("z_reader", {"read", "gradient"}, {100, true, 1, 0});
-  small.buffer("read").overwriter = small.id("a_update");
-  small.op("a_update").soft_after = {small.id("z_reader")};
-  const MemoryGraph graph = small.Build();
-  const Route route = BuildRoute(graph);
-  EXPECT_LT(std::find(route.begin(), route.end(), small.id("z_reader")),
-            std::find(route.begin(), route.end(), small.id("a_update")));
-}
-
-TEST(RouteTest, ACycleHasNone) {
-  SmallGraph small = ThreeLayers();
-  small.After("f1", "f3");
-  EXPECT_TRUE(BuildRoute(small.Build()).empty());
 }
 
 TEST(MakePlanTest, SwapsWhatTheBudgetAsksFor) {
@@ -289,53 +233,6 @@ TEST(MakePlanTest, SmallBuffersStay) {
   PlannerOptions options = Budget(400);
   options.min_buffer_bytes = 101;
   EXPECT_FALSE(MakePlan(ThreeLayers().Build(), options).feasible);
-}
-
-TEST(SwapAcrossTest, EmptiesWhatIsOnlyHeldMeanwhile) {
-  SmallGraph small = ThreeLayers();
-  const MemoryGraph graph = small.Build();
-  EvictOptions evict;
-  evict.min_buffer_bytes = 1;
-  const Schedule schedule = SwapAcross(
-      graph, evict, ScheduleOfRoute(BuildRoute(graph)), small.id("loss"));
-  MemoryPlan plan;
-  plan.schedule = schedule;
-  plan.peak_bytes = AnalyzeLiveness(graph, schedule).peak_bytes();
-  EXPECT_EQ(VerifyPlan(graph, plan), "");
-  const auto swaps_in = [&](const char* op) {
-    return std::count(schedule.begin(), schedule.end(),
-                      PlanItem{ItemKind::kSwapIn, small.buffer_id(op)});
-  };
-  EXPECT_EQ(swaps_in("in"), 1);
-  EXPECT_EQ(swaps_in("f1"), 1);
-  EXPECT_EQ(swaps_in("f2"), 1);
-  EXPECT_EQ(swaps_in("loss"), 0) << "written there";
-  // At `loss`, what it reads and writes.
-  const auto at = std::find(schedule.begin(), schedule.end(),
-                            PlanItem{ItemKind::kRun, small.id("loss")}) -
-                  schedule.begin();
-  EXPECT_EQ(AnalyzeLiveness(graph, schedule).live_bytes[at], 200);
-}
-
-TEST(SwapAcrossTest, NothingIsSwappedBetweenPartners) {
-  SmallGraph small;
-  small.Add("in", {}, {100, false, 1, 0});
-  small.Add("first", {"in"}, {100, true, 1, 0});
-  small.Add("second", {"in"}, {100, true, 1, 0});
-  small.Add("end", {"first", "second", "in"}, {0, false, 1, 0});
-  small.op("first").partner = small.id("second");
-  small.op("second").partner = small.id("first");
-  const MemoryGraph graph = small.Build();
-  EvictOptions evict;
-  evict.min_buffer_bytes = 1;
-  MemoryPlan plan;
-  plan.schedule = SwapAcross(graph, evict, ScheduleOfRoute(BuildRoute(graph)),
-                             small.id("first"));
-  plan.peak_bytes = AnalyzeLiveness(graph, plan.schedule).peak_bytes();
-  EXPECT_EQ(VerifyPlan(graph, plan), "");
-  EXPECT_EQ(std::count(plan.schedule.begin(), plan.schedule.end(),
-                       PlanItem{ItemKind::kSwapIn, small.buffer_id("in")}),
-            1);
 }
 
 TEST(RestoreTest, TakesBackWhatFits) {

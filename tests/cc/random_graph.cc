@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/cc/random_graph.h"
 
-#include <algorithm>
 #include <random>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace sn_tf {
 namespace {
@@ -95,11 +96,6 @@ class Builder {
       graph_.ops[update].soft_after.push_back(dx);
       gradient = AddBuffer(dx, Pick(1, 40));
     }
-  }
-
-  static void SortUnique(std::vector<int32_t>* ids) {
-    std::sort(ids->begin(), ids->end());
-    ids->erase(std::unique(ids->begin(), ids->end()), ids->end());
   }
 
   void Finish() {

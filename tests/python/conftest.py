@@ -40,12 +40,43 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         choices=("CPU:0", "SIM:0"),
         help="device that the tests train on and plan for (%(default)s)",
     )
+    parser.addoption(
+        "--alone",
+        action="store_true",
+        help="this process is of one test, which is marked `alone`",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Makes the simulated device where `--device` asks for it."""
+    config.addinivalue_line(
+        "markers", "alone: other tests' tensors would be in the way"
+    )
     if config.getoption("--device") == "SIM:0":
         sn_tf.sim.configure("6GB", link="unlimited")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Runs a test marked `alone` in a process of its own."""
+    config = pyfuncitem.config
+    marked = pyfuncitem.get_closest_marker("alone") is not None
+    if not marked or config.getoption("--alone"):
+        return None
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "pytest", "-q", "--alone"),
+            *("--device", config.getoption("--device"), pyfuncitem.nodeid),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        cwd=config.rootpath,
+        env=_environment(),
+    )
+    assert done.returncode == 0, done.stdout
+    assert "1 passed" in done.stdout
+    return True
 
 
 @pytest.fixture(autouse=True)

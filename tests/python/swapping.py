@@ -16,6 +16,7 @@ import numpy as np
 import tensorflow as tf
 
 import sn_tf
+from sn_tf import _library
 
 # Of activations and weights.
 SIDE = 256
@@ -31,13 +32,9 @@ import numpy as np
 import sn_tf
 import tensorflow as tf
 from tests.python.swapping import *
-
-def swapped():
-    return sum(tier.out_bytes for tier in sn_tf.stats().tiers)
-
-def stored():
-    return sum(tier.taken_bytes for tier in sn_tf.stats().tiers)
 """
+
+ops: Any = tf.load_op_library(str(_library._LIBRARY_PATH))
 
 Weights = Sequence[np.ndarray[Any, Any]]
 
@@ -137,6 +134,32 @@ def equal(ours: Weights, reference: Weights) -> bool:
         mine.tobytes() == wanted.tobytes()
         for mine, wanted in zip(ours, reference, strict=True)
     )
+
+
+def swapped() -> int:
+    """Bytes that went out so far."""
+    return sum(tier.out_bytes for tier in sn_tf.stats().tiers)
+
+
+def stored() -> int:
+    """Bytes that are out, or on their way."""
+    return sum(tier.taken_bytes for tier in sn_tf.stats().tiers)
+
+
+def move_out(tensor: tf.Tensor, **where: str) -> tf.Tensor:
+    """A handle of what has left; to be called within a function.
+
+    Elsewhere TensorFlow drops the wait, an op that returns nothing.
+    """
+    handle = ops.sn_swap_out(tensor=tensor, **where)
+    with tf.control_dependencies([ops.sn_swap_wait(handle=handle)]):
+        return tf.identity(handle)
+
+
+def there_and_back(tensor: tf.Tensor, **where: str) -> tf.Tensor:
+    """`tensor`, when it has been away; to be called within a function."""
+    handle = move_out(tensor, **where)
+    return ops.sn_swap_in(handle=handle, T=tensor.dtype)
 
 
 def wait_until(condition: Callable[[], bool]) -> None:

@@ -1,13 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """benchmarks/: the contract of train_step, and what is computed from it."""
 
-import json
-import os
-import subprocess
-import sys
 import types
-from pathlib import Path
 
+import commands
 import pytest
 
 import sn_tf
@@ -23,7 +19,6 @@ from benchmarks import (
     turns,
 )
 
-_ROOT = Path(__file__).resolve().parents[2]
 _RESNET = (
     *("--model", "resnet", "--depth", "20", "--image", "32"),
     *("--batch", "16", "--steps", "1"),
@@ -52,17 +47,6 @@ _FIELDS = [
     "rss_peak_bytes",
     "tf_version",
 ]
-
-
-def _run(*arguments, module="benchmarks.train_step"):
-    return subprocess.run(
-        [sys.executable, "-m", module, *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        cwd=_ROOT,
-        env=os.environ | {"TF_CPP_MIN_LOG_LEVEL": "3"},
-        check=False,
-    )
 
 
 def _measure(*arguments):
@@ -109,11 +93,12 @@ def test_a_budget_gives_the_weights_of_the_route_alone(stock, order):
 
 def test_stock_inside_the_budget_runs_out_of_memory(stock, order):
     budget = _budget(stock, order)
-    done = _run(
-        *_RESNET, "--mode", "stock-limited", "--budget", budget, "--json"
+    done = commands.run(
+        "benchmarks.train_step",
+        *(*_RESNET, "--mode", "stock-limited", "--budget", budget, "--json"),
     )
     assert done.returncode == train_step.EXHAUSTED, done.stderr[-2000:]
-    result = json.loads(done.stdout.splitlines()[-1])
+    result = commands.printed(done)
     assert result["error"] == "ResourceExhausted"
     assert "OOM when allocating" in result["message"]
     assert "\n" not in result["message"]
@@ -131,13 +116,13 @@ def test_fit_keeps_the_budget_and_the_weights():
 
 
 def test_nothing_stays_behind(stock, order):
-    done = _run(
-        *_RESNET[:-1],
-        *(12, "--mode", "sn", "--budget", _budget(stock, order), "--json"),
-        module="benchmarks.long_run",
+    done = commands.run(
+        "benchmarks.long_run",
+        *(*_RESNET[:-1], 12, "--mode", "sn"),
+        *("--budget", _budget(stock, order), "--json"),
     )
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
-    found = json.loads(done.stdout.splitlines()[-1])
+    found = commands.printed(done)
     assert found["steps"] == 12
     assert found["loss_last"] < found["loss_first"]
 
@@ -152,7 +137,7 @@ def test_nothing_stays_behind(stock, order):
     ],
 )
 def test_bad_command_lines_are_refused(arguments, message):
-    done = _run("--model", "mlp", *arguments)
+    done = commands.run("benchmarks.train_step", "--model", "mlp", *arguments)
     assert done.returncode == 2
     assert message in done.stderr
 

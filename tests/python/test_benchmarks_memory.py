@@ -1,17 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """benchmarks.real_memory: what it makes of results, and the limits it sets."""
 
-import json
-import os
 import subprocess
 import sys
-from pathlib import Path
 
+import commands
 import pytest
 
 from benchmarks import child, memory_limit, real_memory
 
-_ROOT = Path(__file__).resolve().parents[2]
 _MB = 10**6
 _TINY = (
     *("--model", "resnet", "--depth", "11", "--image", "32"),
@@ -118,21 +115,13 @@ def test_targets_of_real_memory():
 
 
 def test_the_memory_of_both_is_measured_and_limited():
-    done = subprocess.run(
-        [
-            *(sys.executable, "-m", "benchmarks.real_memory", "--json"),
-            *(*_TINY, "--budget", "20MB"),
-            # Where there is room for both, both train.
-            *("--limit", "16GB"),
-        ],
-        capture_output=True,
-        text=True,
-        cwd=_ROOT,
-        env=os.environ | {"TF_CPP_MIN_LOG_LEVEL": "3"},
-        check=False,
+    done = commands.run(
+        *("benchmarks.real_memory", "--json", *_TINY, "--budget", "20MB"),
+        # Where there is room for both, both train.
+        *("--limit", "16GB"),
     )
     assert done.returncode == 1, done.stderr[-2000:]
-    found = json.loads(done.stdout.splitlines()[-1])
+    found = commands.printed(done)
     assert found["stock"]["rss_peak_bytes"] > 100 * _MB
     assert found["sn"]["budget_bytes"] == 20 * _MB
     limited = found["limited"]

@@ -5,12 +5,7 @@ Each also runs once for real, at a tiny size; of those, only what does not
 depend on time is checked.
 """
 
-import json
-import os
-import subprocess
-import sys
-from pathlib import Path
-
+import commands
 import pytest
 
 from benchmarks import (
@@ -23,23 +18,15 @@ from benchmarks import (
     turns,
 )
 
-_ROOT = Path(__file__).resolve().parents[2]
 _TINY = ("--model", "resnet", "--depth", "11", "--image", "32")
 _MB = 10**6
 
 
 def _run(module, *arguments):
     """The JSON that a benchmark prints, and its exit status."""
-    done = subprocess.run(
-        [sys.executable, "-m", module, *map(str, arguments), "--json"],
-        capture_output=True,
-        text=True,
-        cwd=_ROOT,
-        env=os.environ | {"TF_CPP_MIN_LOG_LEVEL": "3"},
-        check=False,
-    )
+    done = commands.run(module, *arguments, "--json")
     assert done.returncode in (0, 1), done.stderr[-2000:]
-    return json.loads(done.stdout.splitlines()[-1]), done.returncode
+    return commands.printed(done), done.returncode
 
 
 def _same_width(text):

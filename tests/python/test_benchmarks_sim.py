@@ -1,17 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """benchmarks.sim: what it counts, and what it makes of it; no times."""
 
-import json
-import os
-import subprocess
-import sys
-from pathlib import Path
-
+import commands
 import pytest
 
 from benchmarks import child, sim, sim_overlap
 
-_ROOT = Path(__file__).resolve().parents[2]
 _BYTES = 8_000_000
 _CHUNK = _BYTES // 16
 
@@ -49,21 +43,15 @@ def test_every_path_copies_what_was_asked_for_and_by_its_model():
 
 
 def test_the_command_prints_tables_and_json_last():
-    done = subprocess.run(
-        [
-            *(sys.executable, "-m", "benchmarks.sim", "--json"),
-            *("--bytes", "8MB", "--rounds", "1", "--presets", "nvlink4"),
-            *("--models", "mlp", "--steps", "1", "--memory", "256MB"),
-        ],
-        capture_output=True,
-        text=True,
-        cwd=_ROOT,
-        env=os.environ | {"TF_ENABLE_ONEDNN_OPTS": "0"},
-        check=False,
+    done = commands.run(
+        *("benchmarks.sim", "--json"),
+        *("--bytes", "8MB", "--rounds", "1", "--presets", "nvlink4"),
+        *("--models", "mlp", "--steps", "1", "--memory", "256MB"),
+        TF_ENABLE_ONEDNN_OPTS="0",
     )
     assert done.returncode == 0, done.stderr[-2000:]
     assert "pacing: unlimited" in done.stderr
-    found = json.loads(done.stdout.splitlines()[-1])
+    found = commands.printed(done)
     assert list(found) == ["pacing", "overlap", "overhead"]
 
     links = found["pacing"]["links"]

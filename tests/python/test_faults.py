@@ -28,14 +28,12 @@ from swapping import (
     Net,
     budget,
     equal,
+    there_and_back,
     wait_until,
     weights_after,
 )
 
 import sn_tf
-from sn_tf import _library
-
-_ops: Any = tf.load_op_library(str(_library._LIBRARY_PATH))
 
 _Disk = Callable[[str], Path]
 
@@ -171,16 +169,12 @@ def test_what_no_tier_takes_comes_back_from_where_it_is(
     folder = disk(faults)
 
     @tf.function
-    def there_and_back(x: tf.Tensor) -> tf.Tensor:
-        handle = _ops.sn_swap_out(
-            tensor=x * 1.0, tiers="file", swap_dir=str(folder)
-        )
-        with tf.control_dependencies([_ops.sn_swap_wait(handle=handle)]):
-            return _ops.sn_swap_in(handle=handle, T=tf.float32)
+    def step(x: tf.Tensor) -> tf.Tensor:
+        return there_and_back(x * 1.0, tiers="file", swap_dir=str(folder))
 
     for number in range(5):
         values = np.full(100_000, number, np.float32)
-        assert np.array_equal(there_and_back(tf.constant(values)), values)
+        assert np.array_equal(step(tf.constant(values)), values)
     assert _tier(folder).faults == (3 if broken else 0)
     assert _tier(folder).broken == broken
     assert _tier(folder).out_bytes == 0

@@ -94,13 +94,6 @@ def _largest(message: str) -> list[tuple[str, str]]:
     return lines
 
 
-def _skip_unless_empty() -> None:
-    """Skips where other tests' tensors would be among the largest live ones."""
-    in_use = sn_tf.stats().in_use_bytes
-    if in_use > _MB // 2:
-        pytest.skip(f"{in_use} bytes of other tests are live in this process")
-
-
 def _assert_complete(message: str, budget: int) -> None:
     assert "OOM when allocating" in message
     assert (
@@ -118,8 +111,8 @@ def _assert_complete(message: str, budget: int) -> None:
     assert own.count("\n") < 25
 
 
+@pytest.mark.alone
 def test_stock_tensorflow_out_of_memory_is_told_whole() -> None:
-    _skip_unless_empty()
     step = tf.function(_sum_of_parts)
     x = _ones()
     graph = step.get_concrete_function(x).graph
@@ -150,8 +143,8 @@ def test_stock_tensorflow_out_of_memory_is_told_whole() -> None:
     assert float(step(x)[0]) > 0
 
 
+@pytest.mark.alone
 def test_a_planned_step_fails_with_all_of_it() -> None:
-    _skip_unless_empty()
     kernels = [tf.Variable(tf.ones([32, 32]) / 32) for _ in range(3)]
     images = tf.random.stateless_normal([16 * 1024, 32], [1, 2])
 

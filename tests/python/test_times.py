@@ -8,9 +8,7 @@ from pathlib import Path
 
 import pytest
 import tensorflow as tf
-
-import sn_tf
-from tests.python.swapping import (
+from swapping import (
     MOST_STEPS,
     Net,
     Weights,
@@ -18,6 +16,8 @@ from tests.python.swapping import (
     equal,
     weights_after,
 )
+
+import sn_tf
 
 
 @pytest.fixture
