@@ -113,7 +113,7 @@ TEST(OverlapOfLayersTest, CopiesMoveAwayFromTheirDeadlines) {
   // As well without more memory than before.
   const int64_t peak = AnalyzeLiveness(graph, tight).peak_bytes();
   const Schedule within = OverlapCopies(graph, costs, peak, tight);
-  EXPECT_EQ(AddedSeconds(graph, costs, within), 0);
+  EXPECT_EQ(Simulate(graph, costs, within).added.total(), 0);
   EXPECT_LE(AnalyzeLiveness(graph, within).peak_bytes(), peak);
 }
 
