@@ -34,7 +34,7 @@ ArenaAllocator::ArenaAllocator(std::string name, int64_t range_bytes,
       type_(type),
       range_(range_bytes, std::min(range_bytes, kLeastRangeBytes)),
       arena_(range_.bytes(), kAlignmentBytes),
-      pages_(AddressRange::PageBytes()) {}
+      pages_(range_.unit_bytes()) {}
 
 std::string ArenaAllocator::SetBudget(int64_t bytes) {
   if (bytes < 0) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A reserved range of virtual addresses. Reserving takes no memory: pages
-// become resident when first touched, and stop being so when decommitted.
-// Transparent huge pages are not asked for: training gains nothing measurable,
-// and what is resident would no longer be what was touched.
+// become resident when first touched, and stop being so when decommitted. Huge
+// pages are asked for: steps are faster, most of all those in which memory is
+// given back and touched again.
 #ifndef SN_TF_CC_CORE_ADDRESS_RANGE_H_
 #define SN_TF_CC_CORE_ADDRESS_RANGE_H_
 
@@ -31,9 +31,13 @@ class AddressRange {
     return address >= base() && address < base() + bytes();
   }
 
-  // Gives the whole pages within [offset, offset + bytes) back to the system;
-  // they read as zero when touched again. Returns false, and the pages stay,
-  // where the system refuses (locked memory).
+  // What becomes resident, and is decommitted, as one: a huge page where the
+  // system may give some, else a page. base() is aligned to it.
+  int64_t unit_bytes() const { return unit_bytes_; }
+
+  // Gives the whole units within [offset, offset + bytes) back to the system;
+  // they read as zero when touched again. Returns false, and they stay, where
+  // the system refuses (locked memory).
   bool Decommit(int64_t offset, int64_t bytes);
 
   static int64_t PageBytes();
@@ -41,6 +45,7 @@ class AddressRange {
 
  private:
   AlignedMapping mapping_;
+  int64_t unit_bytes_;
 };
 
 }  // namespace sn_tf

@@ -23,7 +23,8 @@ int64_t ResidentPages::WarmLimit(int64_t budget_bytes) const {
 
 bool ResidentPages::ShouldDecommit(int64_t budget_bytes) const {
   const int64_t limit = WarmLimit(budget_bytes);
-  return resident_bytes() > std::max(limit, left_bytes_ + limit / 64);
+  return resident_bytes() >
+         std::max(limit, left_bytes_ + std::max(limit / 64, page_bytes_));
 }
 
 std::vector<ResidentPages::Piece> ResidentPages::Take(Arena& arena,

@@ -49,7 +49,7 @@ TierError HostMemory::Refusal(int64_t bytes) const {
 }
 
 void HostMemory::ReleaseFree() {
-  arena_.ReleaseFree(AddressRange::PageBytes(),
+  arena_.ReleaseFree(range_.unit_bytes(),
                      [this](int64_t offset, int64_t bytes) {
                        range_.Decommit(offset, bytes);
                      });
