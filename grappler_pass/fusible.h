@@ -11,6 +11,11 @@ namespace sn_tf {
 // the same tensor.
 void PairFusible(ImportedGraph* graph);
 
+// Sets Buffer::apart_seconds: the layout pass lets a pooling or a local
+// response normalization keep a workspace for its gradient where the gradient
+// reads the very output of it. Without, the gradient computes it again, slowly.
+void PriceApart(ImportedGraph* graph);
+
 }  // namespace sn_tf
 
 #endif  // SN_TF_GRAPPLER_PASS_FUSIBLE_H_

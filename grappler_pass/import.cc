@@ -59,6 +59,7 @@ class Importer {
     ConnectReaders(&result_.memory);
     FindOverwriters();
     PairFusible(&result_);
+    PriceApart(&result_);
     return std::move(result_);
   }
 

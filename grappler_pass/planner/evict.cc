@@ -94,7 +94,8 @@ class Round {
     const int64_t bytes = graph_.buffers[b].bytes;
     double cost = std::numeric_limits<double>::infinity();
     if (options_.allow_swap) {
-      cost = costs_.HiddenCopyCost(bytes) * (stored_[b] ? 1 : 2);
+      cost = costs_.HiddenCopyCost(bytes) * (stored_[b] ? 1 : 2) +
+             graph_.buffers[b].apart_seconds;
       window.swap = true;
     }
     if (options_.allow_recompute) {
@@ -208,9 +209,9 @@ class Restorer {
   }
 
   double ItemCost(const PlanItem& item) const {
-    return item.kind == ItemKind::kSwapIn
-               ? 2 * costs_.HiddenCopyCost(graph_.buffers[item.id].bytes)
-               : graph_.ops[item.id].seconds;
+    if (item.kind != ItemKind::kSwapIn) return graph_.ops[item.id].seconds;
+    const Buffer& buffer = graph_.buffers[item.id];
+    return 2 * costs_.HiddenCopyCost(buffer.bytes) + buffer.apart_seconds;
   }
 
   // Versions that a swap_in or a recomputation at `p` begins.

@@ -56,6 +56,10 @@ struct Buffer {
   bool movable = false;
   // A view of a variable; it is not allocated by its producer.
   bool view = false;
+  // What its readers take longer when they read it from a copy that came back
+  // and not from its producer, or from its producer run again: a later pass of
+  // TensorFlow merges the two only where one feeds the other.
+  double apart_seconds = 0;
   // Views only: the op that overwrites the variable, or kNone. It overwrites no
   // other variable.
   OpId overwriter = kNone;

@@ -68,8 +68,9 @@ struct AddedTime {
   double recompute = 0;
   double stalls = 0;        // Ops wait for copies.
   double interference = 0;  // What hidden copies take from the computation.
+  double apart = 0;         // See Buffer::apart_seconds.
 
-  double total() const { return recompute + stalls + interference; }
+  double total() const { return recompute + stalls + interference + apart; }
 };
 
 struct MemoryPlan {

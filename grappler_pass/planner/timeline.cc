@@ -40,6 +40,7 @@ class Simulation {
         // It cannot come back before it has left.
         in_free_ = std::max(in_free_, out_end_[item.id]);
         Copy(item.id, &in_free_, &in_end_);
+        result_.added.apart += graph_.buffers[item.id].apart_seconds;
         break;
     }
     result_.start.push_back(now_);

@@ -15,7 +15,8 @@ struct Timeline {
   // Seconds at which each position starts; its stall, if any, is over then.
   std::vector<double> start;
   double seconds = 0;  // Of all.
-  // What of it is no op of the route; interference is not in `seconds`.
+  // What of it is no op of the route; interference and apart are not in
+  // `seconds`.
   AddedTime added;
 };
 

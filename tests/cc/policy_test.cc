@@ -77,5 +77,30 @@ TEST(PolicyTest, WhatNeedNotLeaveWaitsInTheCache) {
             Departure::kAtOnce);
 }
 
+TEST(PolicyTest, WhatHadBetterComeFromItsProducerLeavesLast) {
+  PlannerOptions options = Budget(400);
+  options.policy = "swap";
+  SmallGraph small = ThreeLayers();
+  const BufferId in = small.buffer_id("in");
+  const PlanItem in_comes_back{ItemKind::kSwapIn, in};
+  const auto swaps = [&in_comes_back](const MemoryPlan& plan) {
+    return std::count(plan.schedule.begin(), plan.schedule.end(),
+                      in_comes_back);
+  };
+  EXPECT_EQ(swaps(MakePlan(small.Build(), options)), 1);
+
+  small.buffer("in").apart_seconds = 10;
+  const MemoryPlan other = MakePlan(small.Build(), options);
+  EXPECT_TRUE(other.feasible);
+  EXPECT_EQ(swaps(other), 0);
+  EXPECT_EQ(other.added.apart, 0);
+
+  // Where it cannot be avoided it is a part of the cost.
+  options.budget_bytes = MakeSmallestPlan(small.Build(), options).peak_bytes;
+  const MemoryPlan smallest = MakePlan(small.Build(), options);
+  EXPECT_EQ(swaps(smallest), 1);
+  EXPECT_EQ(smallest.added.apart, 10);
+}
+
 }  // namespace
 }  // namespace sn_tf
