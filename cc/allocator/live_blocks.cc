@@ -40,7 +40,7 @@ void LiveBlocks::Add(int64_t offset, int64_t bytes) {
     maker->shape = annotation.pending_shape_func();
   }
   key.op = maker->op;
-  absl::MutexLock lock(&mutex_);
+  ArenaMutexLock lock(&mutex_);
   if (makers_.size() >= most_makers_) ForgetMakers();
   // Another thread may have come first.
   const auto place = makers_.emplace(key, std::move(maker)).first;
@@ -48,7 +48,7 @@ void LiveBlocks::Add(int64_t offset, int64_t bytes) {
 }
 
 bool LiveBlocks::AddOfKnown(const Key& key, int64_t offset, int64_t step_id) {
-  absl::MutexLock lock(&mutex_);
+  ArenaMutexLock lock(&mutex_);
   const auto found = makers_.find(key);
   if (found == makers_.end()) return false;
   AddOf(found->second.get(), offset, key.bytes, step_id);
@@ -70,7 +70,7 @@ void LiveBlocks::AddOf(Maker* maker, int64_t offset, int64_t bytes,
 }
 
 void LiveBlocks::Remove(int64_t offset) {
-  absl::MutexLock lock(&mutex_);
+  ArenaMutexLock lock(&mutex_);
   const ChunkIndex index = places_.Erase(blocks_, offset);
   if (index == kNoChunk) return;
   --blocks_[index].maker->live;
@@ -87,7 +87,7 @@ void LiveBlocks::ForgetMakers() {
 
 LiveMemory LiveBlocks::Largest(size_t count, int64_t step_id) const {
   LiveMemory live;
-  absl::MutexLock lock(&mutex_);
+  ArenaMutexLock lock(&mutex_);
   std::map<std::pair<std::string_view, bool>, LiveBuffers> by_op;
   for (const Block& block : blocks_) {
     if (block.maker == nullptr) continue;

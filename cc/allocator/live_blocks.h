@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
+#include "cc/allocator/arena_mutex.h"
 #include "cc/allocator/allocation_trace.h"
 #include "cc/core/offset_table.h"
 
@@ -95,7 +95,7 @@ class LiveBlocks {
   // from step to step without end.
   void ForgetMakers() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  mutable absl::Mutex mutex_;
+  mutable ArenaMutex mutex_;
   std::unordered_map<Key, std::unique_ptr<Maker>, KeyHash> makers_
       ABSL_GUARDED_BY(mutex_);
   size_t most_makers_ ABSL_GUARDED_BY(mutex_) = size_t{1} << 14;

@@ -11,8 +11,11 @@ namespace {
 // A round of spinning takes about half a microsecond.
 constexpr int kLongestPause = 8;
 constexpr int kLooksPerRound = 5;
-constexpr int kRoundsBeforeSleep = 200;
-constexpr std::chrono::microseconds kSleep{50};
+// So long waits only who has more threads than processors, or waits for an
+// interrupted one. The more of them sleep, the less those awake take the lock's
+// and the data's cache lines from each other.
+constexpr int kRoundsBeforeSleep = 4;
+constexpr std::chrono::microseconds kSleep{1000};
 
 void Pause(int times) {
   for (int time = 0; time < times; ++time) {
