@@ -13,11 +13,12 @@ transfer  the plan's buffers, moved out and then back in by the swap ops, with
 step      the training inside the budget
 
 On the CPU with the file tier. On the simulated device, over two links: one that
-just suffices, and one of half that bandwidth. For a link to suffice, the copies
-out must fit into the forward pass and those in into the rest, whose beginning
-benchmarks.forward measures; and whenever memory is full, what has to leave must
-have left: the bandwidth is raised until the planner, which has timed the ops,
-foresees hardly any stalls.
+just suffices, and one of half that bandwidth, where the default policy trains
+in the same budget too: what a link cannot carry it computes again. For a link
+to suffice, the copies out must fit into the forward pass and those in into the
+rest, whose beginning benchmarks.forward measures; and whenever memory is full,
+what has to leave must have left: the bandwidth is raised until the planner,
+which has timed the ops, foresees hardly any stalls.
 
 Targets: a step is at most 1.20 times the longer of compute and transfer with
 files, 1.05 times on the simulated device; with files, stalls are at most 5% of
@@ -129,23 +130,27 @@ def _order(options, device):
     )
 
 
+def _in_budget(options, planned, budget):
+    """The result of a short training, which may have failed."""
+    return child.train_step(
+        *(*_network(options), *planned, "--steps", 2, "--budget", budget),
+        quiet=True,
+    )
+
+
 def _near(options, order, planned):
     """The result in the budget found, with the arguments `planned`."""
 
     def run(budget):
         output.progress(f"budget {budget / 1e6:.1f} MB")
-        return child.train_step(
-            *(*_network(options), *planned, "--steps", 2),
-            *("--budget", budget),
-            quiet=True,
-        )
+        return _in_budget(options, planned, budget)
 
     return find_budget(order, run)
 
 
-def _planned(*where):
+def _planned(*where, policy="swap"):
     """Arguments of a training in a budget."""
-    return [*where, "--mode", "sn", "--policy", "swap"]
+    return [*where, "--mode", "sn", "--policy", policy]
 
 
 def run_cpu(options):
@@ -187,7 +192,7 @@ def sufficient_bandwidth(moved_bytes, step_seconds, forward_share):
 
 
 def run_sim(options):
-    """Measures the two links of the simulated device; returns two lines."""
+    """Measures the two links of the simulated device; returns three lines."""
     device = ["--device", "sim", "--memory", options.memory]
     common = [*_network(options), "--steps", options.steps]
     output.progress("forward pass")
@@ -201,6 +206,7 @@ def run_sim(options):
     moved = _SHARE * activations_of(order)
     bandwidth = sufficient_bandwidth(moved, seconds, share)
     near = _near(options, order, _planned(*device, "--link", _link(bandwidth)))
+    budget = near["budget_bytes"]
     for _ in range(_MOST_RAISES):
         stalls = near["stall_seconds"] / near["step_seconds"]
         if stalls <= _NO_STALLS:
@@ -209,31 +215,41 @@ def run_sim(options):
         output.progress(
             f"{stalls:.1%} would be stalls: link {_link(bandwidth)}"
         )
-        near = _trained(
-            *(*_network(options), "--steps", 2),
-            *_planned(*device, "--link", _link(bandwidth)),
-            *("--budget", near["budget_bytes"]),
-        )
-    links = [_link(bandwidth), _link(bandwidth / 2)]
-
-    runs = [("benchmarks.train_step", [*common, *device, "--mode", "order"])]
-    for link in links:
-        given = [*device, "--link", link]
-        copied = [*given, "--steps", options.steps, "--sizes", _sizes(near)]
-        trained = [*common, *_planned(*given)]
-        runs += [
-            ("benchmarks.transfers", copied),
-            (
-                "benchmarks.train_step",
-                [*trained, "--budget", near["budget_bytes"]],
-            ),
-        ]
-    output.progress(f"in turn: route, and transfers and training over {links}")
-    compute, *pairs = turns.run_in_turn(*runs)
-    return [
-        line_of("sim", link, order, compute, *pairs[2 * at : 2 * at + 2])
-        for at, link in enumerate(links)
+        planned = _planned(*device, "--link", _link(bandwidth))
+        near = child.unless_failed(_in_budget(options, planned, budget))
+    half = [*device, "--link", _link(bandwidth / 2)]
+    joint = child.unless_failed(
+        _in_budget(options, _planned(*half, policy="auto"), budget)
+    )
+    trainings = [
+        (_link(bandwidth), "swap", near),
+        (_link(bandwidth / 2), "swap", near),
+        (_link(bandwidth / 2), "auto", joint),
     ]
+    return _in_turn(options, order, device, budget, trainings)
+
+
+def _in_turn(options, order, device, budget, trainings):
+    """A line of each training: its link, its policy, and what it will move."""
+    common = [*_network(options), "--steps", options.steps]
+    runs = [("benchmarks.train_step", [*common, *device, "--mode", "order"])]
+    for link, policy, moved in trainings:
+        given = [*device, "--link", link]
+        planned = [*common, *_planned(*given, policy=policy)]
+        runs.append(("benchmarks.train_step", [*planned, "--budget", budget]))
+        if moved["swap_sizes"]:
+            copied = ["--steps", options.steps, "--sizes", _sizes(moved)]
+            runs.append(("benchmarks.transfers", [*given, *copied]))
+    output.progress("in turn: route, trainings and their transfers")
+    compute, *rest = turns.run_in_turn(*runs)
+    lines = []
+    for link, policy, moved in trainings:
+        step = rest.pop(0)
+        transfer = rest.pop(0) if moved["swap_sizes"] else None
+        lines.append(
+            line_of("sim", link, order, compute, transfer, step, policy)
+        )
+    return lines
 
 
 def _link(bytes_per_s):
@@ -247,7 +263,7 @@ def _sizes(planned):
 # ---- What came of it --------------------------------------------------------
 
 
-def line_of(device, medium, order, compute, transfer, step):
+def line_of(device, medium, order, compute, transfer, step, policy="swap"):
     """One measurement, of the results of its processes.
 
     Args:
@@ -255,17 +271,22 @@ def line_of(device, medium, order, compute, transfer, step):
         medium: What the copies went over, for people.
         order: Result of the search's route alone.
         compute: Of the route alone, in turn with those that follow.
-        transfer: Of `benchmarks.transfers`.
+        transfer: Of `benchmarks.transfers`; None where nothing is moved.
         step: Of the training in the budget.
+        policy: Its policy.
     """
     child.unless_failed(step)
     alone = turns.counted_times(compute)
-    copies = turns.counted_times(transfer)
     steps = turns.counted_times(step)
+    copies, both = [0.0] * len(steps), [0.0]
+    if transfer is not None:
+        copies = turns.counted_times(transfer)
+        both = transfer["both_seconds"][WARM_UP_STEPS:]
     longer = [max(one) for one in zip(alone, copies, strict=True)]
     line = {
         "device": device,
         "medium": medium,
+        "policy": policy,
         "budget_bytes": step["budget_bytes"],
         "peak_bytes": step["peak_bytes"],
         "activation_bytes": activations_of(order),
@@ -273,9 +294,7 @@ def line_of(device, medium, order, compute, transfer, step):
         "in_bytes": step["swapped_in_bytes_per_step"],
         "compute_s": statistics.median(alone),
         "transfer_s": statistics.median(copies),
-        "both_at_once_s": statistics.median(
-            transfer["both_seconds"][WARM_UP_STEPS:]
-        ),
+        "both_at_once_s": statistics.median(both),
         "step_s": statistics.median(steps),
         "ratio": turns.ratio(steps, longer),
         "target": _TARGETS[device],
@@ -303,7 +322,7 @@ def faults(line):
 def table(lines):
     """The lines as a markdown table."""
     head = [
-        *("device", "copies over", "budget", "moved each way"),
+        *("device", "copies over", "policy", "budget", "moved each way"),
         *("compute alone", "transfer alone", "both ways at once"),
         *("step", "step / longer one", "at most", "stalls", "targets"),
     ]
@@ -314,6 +333,7 @@ def table(lines):
             [
                 line["device"],
                 line["medium"],
+                line["policy"],
                 markdown.megabytes(line["budget_bytes"]),
                 f"{markdown.megabytes(line['out_bytes'])}, {share:.0%} of "
                 "activations",

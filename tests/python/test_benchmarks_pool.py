@@ -207,6 +207,15 @@ def test_a_step_is_compared_with_the_longer_of_its_parts():
     assert "16.0 MB, 50% of activations" in overlap.table([line])
 
 
+def test_a_step_that_moves_nothing_is_compared_with_its_computation():
+    compute = _TRAINED | {"step_times_s": [*_WARM_UP, 1.0, 2.0]}
+    step = _TRAINED | {"step_times_s": [*_WARM_UP, 1.1, 2.2]}
+    line = overlap.line_of("sim", "1MB/s", compute, compute, None, step, "auto")
+    assert line["ratio"] == pytest.approx(1.1)
+    assert (line["transfer_s"], line["both_at_once_s"]) == (0, 0)
+    assert "| auto" in overlap.table([line])
+
+
 def test_targets_of_the_overlap():
     times = [*_WARM_UP, 2.6, 2.6]
     line = _overlap_line("cpu", step_times_s=times, stall_seconds_per_step=0.2)
@@ -227,17 +236,22 @@ def test_the_overlap_is_measured_on_both_devices():
         "benchmarks.overlap",
         *(*_TINY, "--batch", 16, "--steps", 1, "--memory", "1GB"),
     )
-    assert [line["device"] for line in lines] == ["cpu", "sim", "sim"]
+    assert [(line["device"], line["policy"]) for line in lines] == [
+        *(("cpu", "swap"), ("sim", "swap")),
+        *(("sim", "swap"), ("sim", "auto")),
+    ]
     assert status == (1 if any(line["faults"] for line in lines) else 0)
     for line in lines:
         assert line["same_weights"]
         assert line["peak_bytes"] <= line["budget_bytes"]
-        assert 0 < line["out_bytes"] < line["activation_bytes"]
+    for line in lines[:3]:
         assert line["in_bytes"] == line["out_bytes"]
-    whole, half = (
+        assert 0 < line["out_bytes"] < line["activation_bytes"]
+    whole, half, same = (
         int(line["medium"].removesuffix("MB/s")) for line in lines[1:]
     )
     assert abs(whole - 2 * half) <= 1
+    assert same == half
 
 
 def test_transfers_alone_move_what_they_are_told_to():
