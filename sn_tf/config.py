@@ -111,9 +111,12 @@ def enable(
             to `$SN_TF_BUDGET`, else `"auto"`.
         policy: `"auto"`: what adds the least time; `"liveness"`: fix the
             order of ops and move nothing; `"swap"`: as `"auto"`, but recompute
-            nothing; or `"vdnn_all"`: all that is idle may leave, whatever the
-            budget (vDNN, arXiv 1602.08124). Defaults to `$SN_TF_POLICY`, else
-            `"auto"`.
+            nothing. Those of vDNN (arXiv 1602.08124), for comparison:
+            `"vdnn_all"`: all that is idle may leave, whatever the budget;
+            `"vdnn_conv"`: of that only the inputs of convolutions;
+            `"vdnn_dyn"`: nothing, or what `"vdnn_conv"` moves, or what
+            `"vdnn_all"` moves: the first that meets the budget. Defaults to
+            `$SN_TF_POLICY`, else `"auto"`.
         tiers: Where buffers may be moved: a list of `"host"`, `"compressed"`
             and `"file"` in the order in which they are filled, each with a
             size or without, such as `"host:2GB,file:20GB"`; `"none"`

@@ -15,7 +15,10 @@ from sn_tf import _library
 from sn_tf.budget import parse_budget
 from sn_tf.tiers import choose, choose_for_accelerator
 
-_POLICIES = ("auto", "liveness", "swap", "vdnn_all")
+_POLICIES = (
+    *("auto", "liveness", "swap"),
+    *("vdnn_all", "vdnn_conv", "vdnn_dyn"),
+)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -25,8 +28,8 @@ class Options:
     Attributes:
         budget_bytes: Most bytes that the device's arena may have in use.
             Defaults to 0: no limit.
-        policy: `"auto"`, `"liveness"`, `"swap"` or `"vdnn_all"`; see
-            `sn_tf.enable`. Defaults to `"auto"`.
+        policy: How to choose what moves; see `sn_tf.enable`. Defaults to
+            `"auto"`.
         tiers: `"auto"`, `"none"`, or a list such as `"host:2GB,file"`.
             Defaults to `"auto"`.
         swap_dir: Folder of the file tier. Defaults to `""`: the system's for

@@ -41,7 +41,7 @@ const std::vector<Row>& Rows() {
        nullptr,
        &O::policy,
        0,
-       {"auto", "liveness", "swap", "vdnn_all"},
+       {"auto", "liveness", "swap", "vdnn_all", "vdnn_conv", "vdnn_dyn"},
        "How to choose what moves; liveness: fix the route, move nothing."},
       {"tiers",
        nullptr,

@@ -18,8 +18,8 @@ struct PlannerOptions {
   // route is fixed and nothing moves.
   int64_t budget_bytes = 0;
   // "auto": what adds least time. "liveness": fix the route, move nothing.
-  // "swap": the same as "auto", without recomputation. "vdnn_all": all that is
-  // idle may leave, whatever the budget (vDNN, arXiv 1602.08124).
+  // "swap": the same as "auto", without recomputation. "vdnn_all", "vdnn_conv",
+  // "vdnn_dyn": as vDNN does it; see planner/vdnn.h.
   std::string policy = "auto";
   // A list as cc/core/tier_spec.h takes it, "none" (recomputation only), or
   // "auto": "host".

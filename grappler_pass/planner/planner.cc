@@ -11,6 +11,7 @@
 #include "grappler_pass/planner/route.h"
 #include "grappler_pass/planner/swap_across.h"
 #include "grappler_pass/planner/timeline.h"
+#include "grappler_pass/planner/vdnn.h"
 
 namespace sn_tf {
 namespace {
@@ -32,8 +33,7 @@ EvictOptions EvictOptionsOf(const PlannerOptions& options,
   EvictOptions evict;
   evict.budget_bytes = budget_bytes;
   evict.allow_swap = options.tiers != "none";
-  evict.allow_recompute =
-      options.policy != "swap" && options.policy != "vdnn_all";
+  evict.allow_recompute = options.policy != "swap" && !IsVdnn(options.policy);
   evict.min_buffer_bytes = options.min_buffer_bytes;
   return evict;
 }
@@ -150,20 +150,11 @@ Departure UnlessNeeded(const PlannerOptions& options) {
   return options.cache == "on" ? Departure::kWhenNeeded : Departure::kAtOnce;
 }
 
-// All that is idle leaves, whatever the budget.
-MemoryPlan MakeEverythingLeaves(const MemoryGraph& graph,
-                                const PlannerOptions& options) {
-  MemoryPlan plan = MakeSmallestPlan(graph, options);
-  plan.budget_bytes = options.budget_bytes;
-  plan.feasible = plan.peak_bytes <= options.budget_bytes;
-  return plan;
-}
-
 }  // namespace
 
 MemoryPlan MakePlan(const MemoryGraph& graph, const PlannerOptions& options) {
-  if (options.policy == "vdnn_all" && options.budget_bytes > 0) {
-    return MakeEverythingLeaves(graph, options);
+  if (IsVdnn(options.policy) && options.budget_bytes > 0) {
+    return MakeVdnnPlan(graph, options);
   }
   const CostModel costs = CostsOf(options);
   MemoryPlan plan = RoutePlan(graph, options.budget_bytes);

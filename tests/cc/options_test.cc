@@ -40,7 +40,7 @@ TEST(OptionsTest, BadValuesAreNamed) {
   EXPECT_EQ(ParseOptions({{"policy", "magic"}}, &options),
             "Invalid value for option `policy`. Received: \"magic\". "
             "Expected one of \"auto\" \"liveness\" \"swap\" "
-            "\"vdnn_all\".");
+            "\"vdnn_all\" \"vdnn_conv\" \"vdnn_dyn\".");
   EXPECT_EQ(ParseOptions({{"cache", "maybe"}}, &options),
             "Invalid value for option `cache`. Received: \"maybe\". "
             "Expected one of \"on\" \"off\".");

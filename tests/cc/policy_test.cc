@@ -63,6 +63,66 @@ TEST(PolicyTest, VdnnAllSwapsWhateverTheBudget) {
   EXPECT_EQ(MakePlan(graph, options).schedule.size(), 8u);
 }
 
+// f2 is a convolution, f1 and f3 are not.
+MemoryGraph OneConvolution() {
+  SmallGraph small = ThreeLayers();
+  small.op("f2").type = "Conv2D";
+  return small.Build();
+}
+
+std::string SwappedIn(const MemoryGraph& graph, const MemoryPlan& plan) {
+  std::string names;
+  for (const PlanItem& item : plan.schedule) {
+    if (item.kind != ItemKind::kSwapIn) continue;
+    names += graph.buffers[item.id].name + " ";
+  }
+  return names;
+}
+
+TEST(PolicyTest, VdnnConvMovesWhatConvolutionsRead) {
+  const MemoryGraph graph = OneConvolution();
+  PlannerOptions options = Budget(1000);
+  options.policy = "vdnn_conv";
+  const MemoryPlan plan = MakePlan(graph, options);
+  EXPECT_TRUE(plan.feasible);
+  EXPECT_EQ(SwappedIn(graph, plan), "f1:0 ");
+  EXPECT_EQ(VerifyPlan(graph, plan), "");
+  options.budget_bytes = plan.peak_bytes - 1;
+  const MemoryPlan unmet = MakePlan(graph, options);
+  EXPECT_FALSE(unmet.feasible);
+  EXPECT_EQ(unmet.min_budget_bytes, plan.peak_bytes);
+}
+
+TEST(PolicyTest, VdnnDynMovesTheLeastThatMeetsTheBudget) {
+  const MemoryGraph graph = OneConvolution();
+  PlannerOptions options = Budget(1000);
+  const auto swapped = [&](int64_t budget) {
+    options.policy = "vdnn_dyn";
+    options.budget_bytes = budget;
+    const MemoryPlan plan = MakePlan(graph, options);
+    EXPECT_EQ(plan.budget_bytes, budget);
+    EXPECT_EQ(plan.feasible, plan.peak_bytes <= budget);
+    return SwappedIn(graph, plan);
+  };
+  const auto peak = [&](const char* policy) {
+    options.policy = policy;
+    options.budget_bytes = 1000;
+    return MakePlan(graph, options).peak_bytes;
+  };
+  const int64_t all = peak("vdnn_all");
+  const int64_t conv = peak("vdnn_conv");
+  const int64_t nothing = peak("liveness");
+  ASSERT_LT(all, conv);
+  ASSERT_LT(conv, nothing);
+  EXPECT_EQ(swapped(nothing), "");
+  EXPECT_EQ(swapped(nothing - 1), "f1:0 ");
+  EXPECT_EQ(swapped(conv), "f1:0 ");
+  const std::string most = swapped(conv - 1);
+  EXPECT_GT(most.size(), std::string("f1:0 ").size());
+  EXPECT_EQ(swapped(all), most);
+  EXPECT_EQ(swapped(all - 1), most) << "and is not feasible";
+}
+
 TEST(PolicyTest, WhatNeedNotLeaveWaitsInTheCache) {
   const MemoryGraph graph = ThreeLayers().Build();
   PlannerOptions options = Budget(400);
