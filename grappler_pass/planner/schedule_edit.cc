@@ -126,12 +126,15 @@ Schedule KeepPartnersTogether(const MemoryGraph& graph,
     std::vector<PlanItem> behind;
     for (size_t between = p + 1; between < q; ++between) {
       const PlanItem& moved = schedule[between];
-      // What has not left by then comes back behind both too.
+      // What has not left by then comes back behind both too: what is waited
+      // for in between, and what the first one reads.
       const PlanItem its_wait{ItemKind::kSwapWait, moved.id};
+      const std::vector<BufferId>& read = graph.ops[item.id].reads;
       const bool restores =
           moved.kind == ItemKind::kRecompute ||
           (moved.kind == ItemKind::kSwapIn &&
-           std::find(behind.begin(), behind.end(), its_wait) == behind.end());
+           std::find(behind.begin(), behind.end(), its_wait) == behind.end() &&
+           !std::binary_search(read.begin(), read.end(), moved.id));
       (restores ? result : behind).push_back(moved);
     }
     result.push_back(item);

@@ -7,6 +7,7 @@
 
 #include "grappler_pass/planner/liveness.h"
 #include "grappler_pass/planner/route.h"
+#include "grappler_pass/planner/schedule_edit.h"
 #include "grappler_pass/planner/timeline.h"
 #include "tests/cc/small_graph.h"
 
@@ -129,6 +130,35 @@ TEST_F(OverlapTest, WhatLeavesAndComesBackBetweenPartnersDoesSoBehindBoth) {
             "swap_wait in:0\n"
             "swap_in in:0\n"
             "run s4\n"
+            "run end\n");
+}
+
+TEST(OverlapOfPartnersTest, WhatTheFirstReadsComesBackAgainBehindBoth) {
+  SmallGraph small;
+  small.Add("in", {}, {100});
+  small.Add("first", {"in"}, {100});
+  small.Add("second", {}, {100});
+  small.Add("end", {"in", "first", "second"}, {});
+  small.op("first").partner = small.id("second");
+  small.op("second").partner = small.id("first");
+  const MemoryGraph graph = small.Build();
+  const BufferId in = small.buffer_id("in");
+  const Schedule schedule = {{ItemKind::kRun, small.id("in")},
+                             {ItemKind::kSwapOut, in},
+                             {ItemKind::kSwapWait, in},
+                             {ItemKind::kSwapIn, in},
+                             {ItemKind::kRun, small.id("first")},
+                             {ItemKind::kSwapIn, in},
+                             {ItemKind::kRun, small.id("second")},
+                             {ItemKind::kRun, small.id("end")}};
+  EXPECT_EQ(ScheduleToText(graph, KeepPartnersTogether(graph, schedule)),
+            "run in\n"
+            "swap_out in:0\n"
+            "swap_wait in:0\n"
+            "swap_in in:0\n"
+            "run first\n"
+            "run second\n"
+            "swap_in in:0\n"
             "run end\n");
 }
 
