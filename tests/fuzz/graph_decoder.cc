@@ -47,7 +47,7 @@ class Decoder {
     const uint8_t traits = bytes_->Byte();
     Op op;
     op.name = "op" + std::to_string(id);
-    op.type = "Test";
+    op.type = id % 3 == 0 ? "Conv2D" : "Test";
     op.seconds = 1e-4 * bytes_->Byte();
     graph_.ops.push_back(op);
     switch (traits % 8) {
