@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "cc/allocator/arena_mutex.h"
 #include "cc/allocator/allocation_trace.h"
+#include "cc/allocator/arena_mutex.h"
 #include "cc/core/offset_table.h"
 
 namespace sn_tf {
