@@ -119,15 +119,12 @@ class SuperNeuronsPass : public tensorflow::grappler::CustomGraphOptimizer {
             ? session_->Record(item.id, FingerprintOf(split.graph))
             : std::make_shared<GraphRecord>(item.id);
     GraphKnowledge knowledge = record->Knowledge();
-    knowledge.in_use_bytes = arena->stats().arena.in_use_bytes;
     PlannerOptions options = options_;
     if (options.batch_size == 0 && session_ != nullptr) {
       options.batch_size = session_->seen_batch_size();
     }
     const absl::StatusOr<PlannedGraph> planned =
-        arena->is_all_memory()
-            ? PlanIntoArena(split, options, knowledge, arena->Snapshot())
-            : PlanGraph(split, options, knowledge);
+        PlanForNow(split, options, std::move(knowledge), *arena);
     if (!planned.ok()) return planned.status();
     if (!planned->imported.unsupported.empty()) {
       ReportReason(item, planned->imported.unsupported);
@@ -152,6 +149,28 @@ class SuperNeuronsPass : public tensorflow::grappler::CustomGraphOptimizer {
       Guard(split.graph, *planned, observer, optimized);
     }
     return absl::OkStatus();
+  }
+
+  // Plans with what is in use now. Where that leaves no room for any plan,
+  // because of a step that runs beside this or of what is about to be freed,
+  // with what was in use when the measured step began.
+  static absl::StatusOr<PlannedGraph> PlanForNow(const GrapplerItem& item,
+                                                 const PlannerOptions& options,
+                                                 GraphKnowledge knowledge,
+                                                 const ArenaAllocator& arena) {
+    const auto plan = [&] {
+      return arena.is_all_memory()
+                 ? PlanIntoArena(item, options, knowledge, arena.Snapshot())
+                 : PlanGraph(item, options, knowledge);
+    };
+    knowledge.in_use_bytes = arena.stats().arena.in_use_bytes;
+    absl::StatusOr<PlannedGraph> planned = plan();
+    if (!knowledge.profile.has_value() || !planned.ok() ||
+        planned->plan.feasible) {
+      return planned;
+    }
+    knowledge.in_use_bytes = 0;
+    return plan();
   }
 
   // The graph stays as it is, but no step of it gets past its beginning.

@@ -75,8 +75,10 @@ ImportOptions ImportOptionsOf(const GrapplerItem& item,
   options.resident_bytes = knowledge.in_use_bytes;
   if (knowledge.profile.has_value()) {
     options.profile = &*knowledge.profile;
+    // Input pipelines have gone on filling up since that step began.
     options.resident_bytes =
-        knowledge.profile->begin_bytes + knowledge.profile->kept_bytes;
+        std::max(knowledge.in_use_bytes, knowledge.profile->begin_bytes +
+                                             knowledge.profile->kept_bytes);
   }
   return options;
 }
