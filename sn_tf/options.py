@@ -103,6 +103,8 @@ def make_options(arguments: Mapping[str, Any]) -> Options:
         functools.partial(_check_budget, device),
     )
     options = Options(budget_bytes=budget, **values)
+    # Before tiers are made of them.
+    _library.library().check_options(options.to_parameters())
     moves = options.policy != "liveness" and options.tiers != "none"
     where = (options.tiers, options.swap_dir, options.device)
     if "link" not in device and moves:
@@ -271,7 +273,7 @@ def _is_managed(device: str) -> bool:
 
 
 def _check_swap_dir(value: object) -> str:
-    if value is None:
+    if value is None or value == "":
         return ""
     expected = "an existing folder that this process may write to"
     if not isinstance(value, (str, os.PathLike)):
@@ -285,7 +287,9 @@ def _check_swap_dir(value: object) -> str:
 def _check_report_dir(value: object) -> str:
     if value is None:
         return ""
-    expected = "a folder, made where it does not exist"
+    expected = (
+        "a folder that this process may write to, made where it does not exist"
+    )
     if not isinstance(value, (str, os.PathLike)):
         raise _invalid("report_dir", value, expected)
     path = Path(value).absolute()
@@ -293,6 +297,8 @@ def _check_report_dir(value: object) -> str:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise _invalid("report_dir", value, f"{expected} ({error})") from error
+    if not os.access(path, os.W_OK | os.X_OK):
+        raise _invalid("report_dir", value, expected)
     return str(path)
 
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "cc/core/bytes.h"
 #include "cc/core/tier_spec.h"
 
 namespace sn_tf {
@@ -21,11 +22,22 @@ struct Row {
   std::string (*check)(const std::string& value) = nullptr;
 };
 
-// Empty where `value` is a list of tiers.
+// A tier of a size without a unit, meant in another than bytes, has less.
+constexpr int64_t kLeastTierBytes = int64_t{64} << 10;
+
+// Empty where `value` is a list of tiers that buffers have room in.
 std::string CheckTiers(const std::string& value) {
   std::vector<TierSpec> specs;
   std::string error;
-  return ParseTierSpecs(value, &specs, &error) ? "" : error;
+  if (!ParseTierSpecs(value, &specs, &error)) return error;
+  for (const TierSpec& spec : specs) {
+    if (spec.limit_bytes == 0 || spec.limit_bytes >= kLeastTierBytes) continue;
+    return "A tier of " + FormatBytes(spec.limit_bytes) +
+           " has room for no buffer that leaves. Give sizes with their units, "
+           "such as '" +
+           TierName(spec.kind) + ":2GB'.";
+  }
+  return "";
 }
 
 const std::vector<Row>& Rows() {

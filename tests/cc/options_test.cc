@@ -52,6 +52,13 @@ TEST(OptionsTest, TiersAreReadAsALineOfThem) {
   EXPECT_EQ(TiersOf(options), "host:2GB,file");
   ASSERT_EQ(ParseOptions({{"tiers", "auto"}}, &options), "");
   EXPECT_EQ(TiersOf(options), "host");
+  EXPECT_EQ(ParseOptions({{"tiers", "host:64KiB"}}, &options), "");
+  EXPECT_EQ(
+      ParseOptions({{"tiers", "file,host:50"}}, &options),
+      "Invalid value for option `tiers`. Received: \"file,host:50\". "
+      "Expected \"auto\", \"none\" or a list. A tier of 50 B has room for "
+      "no buffer that leaves. Give sizes with their units, such as "
+      "'host:2GB'.");
   const std::string error = ParseOptions({{"tiers", "host:2XB"}}, &options);
   EXPECT_NE(error.find("'2XB' is no size"), std::string::npos) << error;
 }

@@ -50,6 +50,16 @@ def test_defaults() -> None:
     assert options == Options(budget_bytes=10**9, **dataclasses.asdict(chosen))
 
 
+def test_tiers_without_room_for_any_buffer_are_refused() -> None:
+    for kind in ("host", "compressed", "file"):
+        with pytest.raises(ValueError, match="Give sizes with their units"):
+            make_options({"budget": "1GB", "tiers": f"{kind}:100"})
+
+
+def test_no_folder_for_swaps_is_that_for_temporary_files() -> None:
+    assert make_options({"budget": "1GB", "swap_dir": ""}).swap_dir == ""
+
+
 def test_nothing_is_made_for_tiers_that_are_not_used() -> None:
     for arguments in ({"tiers": "none"}, {"policy": "liveness"}):
         options = make_options({"budget": "1GB", **arguments})
@@ -109,6 +119,7 @@ def test_a_bad_environment_variable_is_named(
         ("swap_dir", "no/such/folder", "existing folder"),
         ("swap_dir", 5, "existing folder"),
         ("report_dir", "/dev/null/reports", "a folder"),
+        ("report_dir", "/proc/self", "that this process may write to"),
         ("report_dir", 5, "a folder"),
         ("budgets", "1GB", "budget, policy, tiers, swap_dir, batch_size"),
     ],
