@@ -36,7 +36,30 @@ _active: list[Activation] = []
 _latest: dict[str, Session] = {}
 # By device, the arena's budget before the first of the activations.
 _budgets_before: dict[str, int] = {}
-_thread = threading.local()
+
+
+class _Thread(threading.local):
+    """What manages the calls of a thread."""
+
+    def __init__(self) -> None:
+        # Oldest first; they may end in any order.
+        self.activations: list[Activation] = []
+        # The options before the first of them.
+        self.before: Any = None
+
+    def manage(self, activations: list[Activation]) -> None:
+        """Lets the sessions of these, and no others, plan the calls."""
+        if not activations:
+            _library.restore_call_options(self.before)
+            return
+        # Each once, also where scopes that agree are nested.
+        sessions = list(dict.fromkeys(one.session for one in activations))
+        _library.install_call_options(
+            functools.partial(_managed_config, sessions)
+        )
+
+
+_thread = _Thread()
 
 
 class Session:
@@ -241,8 +264,6 @@ class Activation:
         """
         self.session = session
         self._of_thread = of_thread
-        # The thread's options and sessions before.
-        self._before: tuple[Any, list[Session]] | None = None
         self._notes: OomNotes | None = None
 
     def start(self) -> None:
@@ -272,21 +293,19 @@ class Activation:
         if is_first:
             _set_budget(session)
         if self._of_thread:
-            sessions: list[Session] = getattr(_thread, "sessions", [])
-            self._before = _library.call_options(), sessions
-            # Each once, also where scopes that agree are nested.
-            managing = list(dict.fromkeys([*sessions, session]))
-            _thread.sessions = managing
-            _library.install_call_options(
-                functools.partial(_managed_config, managing)
-            )
+            if not _thread.activations:
+                _thread.before = _library.call_options()
+            _thread.activations.append(self)
+            _thread.manage(_thread.activations)
 
     def stop(self) -> None:
-        """Puts back what `start` found. To be called by the same thread."""
-        if self._before is not None:
-            options, _thread.sessions = self._before
-            _library.restore_call_options(options)
-            self._before = None
+        """Undoes what `start` did. To be called by the same thread."""
+        if self in _thread.activations:
+            # Before it is forgotten: Ctrl-C may come in between.
+            _thread.manage(
+                [one for one in _thread.activations if one is not self]
+            )
+            _thread.activations.remove(self)
         if _library.library().is_left_behind:
             return  # The child's budget bounds nothing.
         device = self.session.device

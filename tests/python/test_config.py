@@ -352,3 +352,26 @@ def test_report_is_of_the_active_or_the_last_session(
     written = json.loads((tmp_path / "made/step.json").read_text())
     assert written == _REPORT
     assert "conv1/Conv2D" in (tmp_path / "made/step.md").read_text()
+
+
+def test_what_is_active_may_end_in_any_order() -> None:
+    with sn_tf.scope("1GB"):
+        sn_tf.enable("1GB")
+    assert _library.is_managed()
+    sn_tf.disable()
+    assert not _library.is_managed()
+
+    sn_tf.enable("1GB")
+    with sn_tf.scope("1GB"):
+        sn_tf.disable()
+        assert _library.is_managed()
+    assert not _library.is_managed()
+
+    first, second = sn_tf.scope("1GB"), sn_tf.scope("1GB")
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert _library.is_managed()
+    second.__exit__(None, None, None)
+    assert not _library.is_managed()
+    assert sn_tf.stats().budget_bytes == 0
