@@ -36,14 +36,15 @@ class SwapHandle {
   std::string DebugString() const;
 
  private:
-  // Shared by the copies of a handle. Transfers under way refer to the tensor
-  // too, but nobody waits for it any more when this ends.
+  // Shared by the copies of a handle. Transfers under way, kernels that end and
+  // the tensor cache refer to the tensor too, but nobody needs it any more when
+  // this ends.
   struct Owner {
     explicit Owner(std::shared_ptr<SwappedTensor> tensor)
         : swapped(std::move(tensor)) {}
     Owner(const Owner&) = delete;
     Owner& operator=(const Owner&) = delete;
-    ~Owner() { swapped->Abandon(); }
+    ~Owner() { swapped->LetGo(); }
 
     const std::shared_ptr<SwappedTensor> swapped;
   };

@@ -38,11 +38,13 @@ SwappedTensor::~SwappedTensor() {
 }
 
 void SwappedTensor::MoveOut() {
+  std::shared_ptr<Tensor> source;
   {
     std::lock_guard<std::mutex> lock(mutex_);
     leaving_ = true;
+    source = std::make_shared<Tensor>(*resident_);
   }
-  CopyOut();
+  CopyOut(std::move(source));
 }
 
 void SwappedTensor::MayLeave() {
@@ -58,14 +60,9 @@ void SwappedTensor::MayLeave() {
   mover_->cache()->Insert(shared_from_this());
 }
 
-void SwappedTensor::CopyOut() {
+void SwappedTensor::CopyOut(std::shared_ptr<Tensor> source) {
   // Keeps the memory as it is: what others hold too, no op reuses. Gone before
   // anyone who wants the memory hears that the copy has ended.
-  auto source = std::make_shared<Tensor>();
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    *source = *resident_;
-  }
   const Tensor& tensor = *source;
   mover_->Out(tensor, needed_at_,
               [self = shared_from_this(), source = std::move(source)](
@@ -88,7 +85,7 @@ SwappedTensor::Callbacks SwappedTensor::OnOut(
     std::lock_guard<std::mutex> lock(mutex_);
     leaving_ = false;
     if (status.ok()) {
-      storage_ = std::move(storage);
+      if (!let_go_) storage_ = std::move(storage);
       if (fetches_ == 0) std::swap(gone, resident_);
     }
     callbacks.swap(when_out_);
@@ -126,25 +123,21 @@ void SwappedTensor::WaitUntilOut(std::function<void()> done) {
   }
 }
 
-bool SwappedTensor::Claim() {
+std::shared_ptr<TensorStorage> SwappedTensor::Claim() {
   std::lock_guard<std::mutex> lock(mutex_);
-  if (resident_.has_value() || returning_) return false;
+  if (resident_.has_value() || returning_) return nullptr;
   if (abandoned_) {
     failed_ = absl::CancelledError(
         "A swapped tensor was not brought back: its step was cancelled.");
-    return false;
+    return nullptr;
   }
   returning_ = true;
   was_away_ = true;
-  return true;
+  return storage_;
 }
 
-void SwappedTensor::CopyIn(Tensor tensor, int64_t needed_at) {
-  std::shared_ptr<TensorStorage> storage;
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    storage = storage_;
-  }
+void SwappedTensor::CopyIn(std::shared_ptr<TensorStorage> storage,
+                           Tensor tensor, int64_t needed_at) {
   const TensorStorage& from = *storage;
   auto shared = std::make_shared<Tensor>(std::move(tensor));
   Tensor* const to = shared.get();
@@ -187,7 +180,10 @@ void SwappedTensor::Prefetch(OpKernelContext* context, int64_t needed_at) {
            .ok()) {
     return;
   }
-  if (Claim()) CopyIn(std::move(tensor), needed_at);
+  std::shared_ptr<TensorStorage> storage = Claim();
+  if (storage != nullptr) {
+    CopyIn(std::move(storage), std::move(tensor), needed_at);
+  }
 }
 
 void SwappedTensor::Fetch(OpKernelContext* context, int64_t needed_at,
@@ -196,12 +192,13 @@ void SwappedTensor::Fetch(OpKernelContext* context, int64_t needed_at,
     std::lock_guard<std::mutex> lock(mutex_);
     ++fetches_;
   }
-  if (Claim()) {
+  std::shared_ptr<TensorStorage> storage = Claim();
+  if (storage != nullptr) {
     Tensor tensor;
     const absl::Status allocated =
         context->allocate_temp(dtype_, shape_, &tensor);
     if (allocated.ok()) {
-      CopyIn(std::move(tensor), needed_at);
+      CopyIn(std::move(storage), std::move(tensor), needed_at);
     } else {
       CallAll(OnBack(allocated, Tensor()), allocated);
     }
@@ -253,11 +250,13 @@ absl::StatusOr<Tensor> SwappedTensor::EndFetch(const absl::Status& status) {
     hit = !std::exchange(was_away_, false);
     cached = cached_;
     // What is leaving is gone in a moment.
-    back_in_cache = cached_ && !in_cache_ && !leaving_ && failed.ok();
+    back_in_cache =
+        cached_ && !in_cache_ && !leaving_ && !let_go_ && failed.ok();
     if (back_in_cache) in_cache_ = true;
     // What a plan has moved out leaves again by being let go of: a tier has it.
     // What may stay is kept for whoever fetches it next.
-    if (storage_ != nullptr && !cached && fetches_ == 0) resident_.reset();
+    const bool has_left = storage_ != nullptr && !cached;
+    if ((has_left || let_go_) && fetches_ == 0) resident_.reset();
   }
   TensorCache* const cache = mover_->cache();
   if (cache != nullptr && failed.ok()) {
@@ -285,6 +284,19 @@ void SwappedTensor::Abandon() {
   mover_->Cancel();
 }
 
+void SwappedTensor::LetGo() {
+  std::optional<Tensor> gone;
+  std::shared_ptr<TensorStorage> stored;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    let_go_ = true;
+    abandoned_ = true;
+    stored.swap(storage_);
+    if (fetches_ == 0) gone.swap(resident_);
+  }
+  Abandon();
+}
+
 void SwappedTensor::CancelIfAbandoned() {
   {
     std::lock_guard<std::mutex> lock(mutex_);
@@ -305,6 +317,7 @@ bool SwappedTensor::IsLocked() const {
 }
 
 Evictable::Eviction SwappedTensor::Evict() {
+  std::shared_ptr<Tensor> source;
   {
     std::optional<Tensor> gone;
     std::lock_guard<std::mutex> lock(mutex_);
@@ -318,8 +331,9 @@ Evictable::Eviction SwappedTensor::Evict() {
     }
     // Set here, so that nobody else moves it out meanwhile.
     leaving_ = true;
+    source = std::make_shared<Tensor>(*resident_);
   }
-  CopyOut();
+  CopyOut(std::move(source));
   std::lock_guard<std::mutex> lock(mutex_);
   const bool left = leaving_ || !resident_.has_value();
   return left ? Eviction::kLeaving : Eviction::kFailed;

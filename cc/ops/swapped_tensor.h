@@ -72,6 +72,11 @@ class SwappedTensor : public Evictable,
   // come back.
   void Abandon();
 
+  // The same, for good: its last handle is gone. Whoever refers to it still,
+  // be it for a moment, keeps no memory, so that what it was fetched for may
+  // write into the tensor.
+  void LetGo();
+
   // Evictable.
   int64_t bytes() const override { return bytes_; }
   bool IsLocked() const override;
@@ -86,13 +91,14 @@ class SwappedTensor : public Evictable,
                 int64_t needed_at);
 
   static void CallAll(const Callbacks& callbacks, const absl::Status& status);
-  // Begins a copy out, for which `leaving_` has been set.
-  void CopyOut();
-  // True where it is away and nobody brings it back: the caller does, and
-  // `returning_` has been set.
-  bool Claim();
-  // Begins a copy in, to `tensor`.
-  void CopyIn(tensorflow::Tensor tensor, int64_t needed_at);
+  // Begins a copy out of `source`, the tensor; `leaving_` has been set.
+  void CopyOut(std::shared_ptr<tensorflow::Tensor> source);
+  // Where it is away and nobody brings it back, what the caller is to bring it
+  // back from, and `returning_` has been set; otherwise nullptr.
+  std::shared_ptr<TensorStorage> Claim();
+  // Begins a copy from `storage` to `tensor`.
+  void CopyIn(std::shared_ptr<TensorStorage> storage, tensorflow::Tensor tensor,
+              int64_t needed_at);
   // Whoever abandoned it may have come before the copy that just began.
   void CancelIfAbandoned();
   // Both return who is to hear of it.
@@ -125,6 +131,7 @@ class SwappedTensor : public Evictable,
   bool was_away_ = false;   // Since the last fetch, a copy in has begun.
   int fetches_ = 0;         // Begun, not ended: it may not leave.
   bool abandoned_ = false;
+  bool let_go_ = false;  // Abandoned for good.
   absl::Status failed_;  // Why the latest attempt to bring it back failed.
   Callbacks when_out_;
   Callbacks when_back_;

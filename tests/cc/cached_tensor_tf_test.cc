@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "cc/ops/swap_handle.h"
 #include "cc/ops/swapped_tensor.h"
 #include "cc/pool/tensor_cache.h"
 #include "cc/pool/transfer_progress.h"
@@ -46,6 +47,20 @@ TEST_F(CachedTensorTest, ItStaysUntilMemoryIsNeeded) {
   copies_.EndOut();
   EXPECT_EQ(blocks(), 0);
   EXPECT_EQ(cache_.stats().cached_bytes, 0);
+}
+
+// The kernel that fetched it may not have returned when the op that reads it
+// runs, and the cache may be looking at it.
+TEST_F(CachedTensorTest, WithItsHandleGoneNothingElseKeepsTheMemory) {
+  auto handle = std::make_unique<SwapHandle>(swapped_);
+  const auto fetched = Fetch();
+  EXPECT_FALSE(fetched->tensor.RefCountIsOne());
+  handle.reset();
+  EXPECT_TRUE(fetched->tensor.RefCountIsOne());
+  EXPECT_EQ(cache_.evictable_bytes(), 0);
+  EXPECT_FALSE(Evict());
+  fetched->tensor = Tensor();
+  EXPECT_EQ(blocks(), 0);
 }
 
 TEST_F(CachedTensorTest, WhatIsInUseIsLocked) {

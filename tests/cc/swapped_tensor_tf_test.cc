@@ -270,6 +270,22 @@ TEST_F(SwappedTensorTest, AHandleDroppedWhileItReturnsCancelsTheCopy) {
   EXPECT_TRUE(weak.expired());
 }
 
+TEST_F(SwappedTensorTest, WithItsHandleGoneNothingStaysStored) {
+  Leave();
+  auto handle = std::make_unique<SwapHandle>(swapped_);
+  const auto fetched = Fetch();
+  handle.reset();
+  EXPECT_EQ(copies_.counters.stored_bytes, kTensorBytes);
+  // It was asked for before, so that it comes back, and is gone with that.
+  copies_.EndIn();
+  ExpectOnes(*fetched);
+  EXPECT_TRUE(fetched->tensor.RefCountIsOne());
+  EXPECT_EQ(copies_.counters.stored_bytes, 0);
+  const auto late = Fetch();
+  ASSERT_TRUE(late->done);
+  EXPECT_EQ(late->status.code(), absl::StatusCode::kCancelled);
+}
+
 // A step may end with what hears of a copy's end, and its handles with it.
 TEST_F(SwappedTensorTest, AStepThatEndsWithACopyLeavesNothingStored) {
   Leave();
