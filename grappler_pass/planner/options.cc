@@ -22,16 +22,17 @@ struct Row {
   std::string (*check)(const std::string& value) = nullptr;
 };
 
-// A tier of a size without a unit, meant in another than bytes, has less.
-constexpr int64_t kLeastTierBytes = int64_t{64} << 10;
-
-// Empty where `value` is a list of tiers that buffers have room in.
+// Empty where `value` is a list of tiers that buffers have room in. A size
+// that was meant in another unit than bytes gives them none.
 std::string CheckTiers(const std::string& value) {
   std::vector<TierSpec> specs;
   std::string error;
   if (!ParseTierSpecs(value, &specs, &error)) return error;
   for (const TierSpec& spec : specs) {
-    if (spec.limit_bytes == 0 || spec.limit_bytes >= kLeastTierBytes) continue;
+    if (spec.limit_bytes == 0 ||
+        spec.limit_bytes >= PlannerOptions().min_buffer_bytes) {
+      continue;
+    }
     return "A tier of " + FormatBytes(spec.limit_bytes) +
            " has room for no buffer that leaves. Give sizes with their units, "
            "such as '" +

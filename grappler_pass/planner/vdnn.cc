@@ -12,10 +12,16 @@ namespace {
 
 constexpr const char* kConvolutions[] = {"Conv2D", "Conv3D",
                                          "DepthwiseConv2dNative"};
+// Begins the types of convolutions into which TensorFlow has merged what comes
+// after them.
+constexpr char kFused[] = "_Fused";
 
 bool IsConvolution(const Op& op) {
-  return std::find(std::begin(kConvolutions), std::end(kConvolutions),
-                   op.type) != std::end(kConvolutions);
+  return std::any_of(std::begin(kConvolutions), std::end(kConvolutions),
+                     [&op](const char* type) {
+                       return op.type == type ||
+                              op.type == std::string(kFused) + type;
+                     });
 }
 
 MemoryGraph OnlyInputsOfConvolutionsMove(MemoryGraph graph) {

@@ -64,9 +64,9 @@ TEST(PolicyTest, VdnnAllSwapsWhateverTheBudget) {
 }
 
 // f2 is a convolution, f1 and f3 are not.
-MemoryGraph OneConvolution() {
+MemoryGraph OneConvolution(const char* type = "Conv2D") {
   SmallGraph small = ThreeLayers();
-  small.op("f2").type = "Conv2D";
+  small.op("f2").type = type;
   return small.Build();
 }
 
@@ -91,6 +91,22 @@ TEST(PolicyTest, VdnnConvMovesWhatConvolutionsRead) {
   const MemoryPlan unmet = MakePlan(graph, options);
   EXPECT_FALSE(unmet.feasible);
   EXPECT_EQ(unmet.min_budget_bytes, plan.peak_bytes);
+}
+
+TEST(PolicyTest, VdnnConvKnowsConvolutionsOfAllKinds) {
+  PlannerOptions options = Budget(1000);
+  options.policy = "vdnn_conv";
+  const auto swapped = [&options](const char* type) {
+    const MemoryGraph graph = OneConvolution(type);
+    return SwappedIn(graph, MakePlan(graph, options));
+  };
+  for (const char* type : {"Conv3D", "DepthwiseConv2dNative", "_FusedConv2D",
+                           "_FusedDepthwiseConv2dNative"}) {
+    EXPECT_EQ(swapped(type), "f1:0 ") << type;
+  }
+  for (const char* type : {"Conv2DBackpropFilter", "_FusedMatMul"}) {
+    EXPECT_EQ(swapped(type), "") << type;
+  }
 }
 
 TEST(PolicyTest, VdnnDynMovesTheLeastThatMeetsTheBudget) {

@@ -28,6 +28,7 @@ class _Convolutions:
             )
             for at in range(1, _LAYERS + 1)
         ]
+        self.bias = tf.Variable(tf.ones([16]))
         self.step = tf.function(self._step)
 
     def train(self) -> Weights:
@@ -40,6 +41,8 @@ class _Convolutions:
             hidden = self.images
             for one in self.filters:
                 hidden = tf.nn.conv2d(hidden, one, 1, "SAME")
+                # TensorFlow merges the sum into the convolution.
+                hidden = tf.nn.bias_add(hidden, self.bias)
                 hidden = tf.square(tf.tanh(hidden))
             loss = tf.reduce_mean(hidden)
         gradients = tape.gradient(loss, self.filters)
