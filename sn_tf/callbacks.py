@@ -9,9 +9,10 @@ from typing import Any
 
 import keras
 
+from sn_tf.activation import Activation, open_session
 from sn_tf.budget import Budget
 from sn_tf.reports import reset_peak, stats
-from sn_tf.session import Activation, Session, Settings, open_session
+from sn_tf.session import Session, Settings
 
 _logger = logging.getLogger("sn_tf")
 

@@ -11,15 +11,15 @@ from typing import Any
 
 import tensorflow as tf
 
-from sn_tf.budget import Budget
-from sn_tf.reports import PlanReport
-from sn_tf.session import (
+from sn_tf.activation import (
     Activation,
-    Settings,
     check_agreement,
     latest_sessions,
     open_session,
 )
+from sn_tf.budget import Budget
+from sn_tf.reports import PlanReport
+from sn_tf.session import Settings
 
 # Activations of `session_config`, which no thread owns.
 _v1_activations: list[Activation] = []

@@ -24,7 +24,8 @@ from swapping import (
 )
 
 import sn_tf
-from sn_tf import _library, session
+from sn_tf import _library, activation
+from sn_tf.session import Settings
 
 
 @pytest.fixture
@@ -100,7 +101,7 @@ def test_a_cancelled_step_ends_and_gives_back_what_it_took(
 
 
 class _CtrlC:
-    """Interrupts what `session` does, at its n-th line."""
+    """Interrupts what `activation` does, at its n-th line."""
 
     def __init__(self, line: int) -> None:
         self._left = line
@@ -116,7 +117,7 @@ class _CtrlC:
         return self._left < 0
 
     def _on_call(self, frame: FrameType, event: str, _: Any) -> Any:
-        if frame.f_code.co_filename != session.__file__:
+        if frame.f_code.co_filename != activation.__file__:
             return None
         if frame.f_code.co_name == "__exit__":
             return self._past_entrance  # Nothing could guard that.
@@ -134,19 +135,19 @@ class _CtrlC:
 
 
 def test_ctrl_c_anywhere_puts_everything_back() -> None:
-    managing = session.open_session(session.Settings.of(budget="8GB"))
+    managing = activation.open_session(Settings.of(budget="8GB"))
     entered = []
     try:
         for line in range(1000):
             ctrl_c = _CtrlC(line)
             try:
-                with ctrl_c, session.Activation(managing):
+                with ctrl_c, activation.Activation(managing):
                     entered.append(line)
             except KeyboardInterrupt:
                 pass
             assert sn_tf.stats().budget_bytes == 0
             assert not _library.is_managed()
-            assert not session._active
+            assert not activation._active
             if not ctrl_c.happened:
                 break
     finally:
