@@ -236,20 +236,19 @@ def _in_turn(options, order, device, budget, trainings):
     for link, policy, moved in trainings:
         given = [*device, "--link", link]
         planned = [*common, *_planned(*given, policy=policy)]
-        runs.append(("benchmarks.train_step", [*planned, "--budget", budget]))
-        if moved["swap_sizes"]:
-            copied = ["--steps", options.steps, "--sizes", _sizes(moved)]
-            runs.append(("benchmarks.transfers", [*given, *copied]))
-    output.progress("in turn: route, trainings and their transfers")
+        copied = [*given, "--steps", options.steps, "--sizes", _sizes(moved)]
+        runs += [
+            ("benchmarks.transfers", copied),
+            ("benchmarks.train_step", [*planned, "--budget", budget]),
+        ]
+    output.progress("in turn: route, transfers and trainings")
     compute, *rest = turns.run_in_turn(*runs)
-    lines = []
-    for link, policy, moved in trainings:
-        step = rest.pop(0)
-        transfer = rest.pop(0) if moved["swap_sizes"] else None
-        lines.append(
-            line_of("sim", link, order, compute, transfer, step, policy)
+    return [
+        line_of("sim", link, order, compute, transfer, step, policy)
+        for (link, policy, _), transfer, step in zip(
+            trainings, rest[::2], rest[1::2], strict=True
         )
-    return lines
+    ]
 
 
 def _link(bytes_per_s):
@@ -271,17 +270,14 @@ def line_of(device, medium, order, compute, transfer, step, policy="swap"):
         medium: What the copies went over, for people.
         order: Result of the search's route alone.
         compute: Of the route alone, in turn with those that follow.
-        transfer: Of `benchmarks.transfers`; None where nothing is moved.
+        transfer: Of `benchmarks.transfers`.
         step: Of the training in the budget.
         policy: Its policy.
     """
     child.unless_failed(step)
     alone = turns.counted_times(compute)
+    copies = turns.counted_times(transfer)
     steps = turns.counted_times(step)
-    copies, both = [0.0] * len(steps), [0.0]
-    if transfer is not None:
-        copies = turns.counted_times(transfer)
-        both = transfer["both_seconds"][WARM_UP_STEPS:]
     longer = [max(one) for one in zip(alone, copies, strict=True)]
     line = {
         "device": device,
@@ -294,7 +290,9 @@ def line_of(device, medium, order, compute, transfer, step, policy="swap"):
         "in_bytes": step["swapped_in_bytes_per_step"],
         "compute_s": statistics.median(alone),
         "transfer_s": statistics.median(copies),
-        "both_at_once_s": statistics.median(both),
+        "both_at_once_s": statistics.median(
+            transfer["both_seconds"][WARM_UP_STEPS:]
+        ),
         "step_s": statistics.median(steps),
         "ratio": turns.ratio(steps, longer),
         "target": _TARGETS[device],

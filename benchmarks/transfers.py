@@ -104,9 +104,9 @@ def run(options):
 
 
 def _sizes(text):
-    """Sizes in bytes, with commas between."""
-    sizes = [int(size) for size in text.split(",")]
-    if min(sizes) < 1:
+    """Sizes in bytes, with commas between; none is as good."""
+    sizes = [int(size) for size in text.split(",") if text]
+    if min(sizes, default=1) < 1:
         raise argparse.ArgumentTypeError(f"a size is below 1: {text}")
     return sizes
 

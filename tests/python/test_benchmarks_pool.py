@@ -207,15 +207,6 @@ def test_a_step_is_compared_with_the_longer_of_its_parts():
     assert "16.0 MB, 50% of activations" in overlap.table([line])
 
 
-def test_a_step_that_moves_nothing_is_compared_with_its_computation():
-    compute = _TRAINED | {"step_times_s": [*_WARM_UP, 1.0, 2.0]}
-    step = _TRAINED | {"step_times_s": [*_WARM_UP, 1.1, 2.2]}
-    line = overlap.line_of("sim", "1MB/s", compute, compute, None, step, "auto")
-    assert line["ratio"] == pytest.approx(1.1)
-    assert (line["transfer_s"], line["both_at_once_s"]) == (0, 0)
-    assert "| auto" in overlap.table([line])
-
-
 def test_targets_of_the_overlap():
     times = [*_WARM_UP, 2.6, 2.6]
     line = _overlap_line("cpu", step_times_s=times, stall_seconds_per_step=0.2)
@@ -267,6 +258,16 @@ def test_transfers_alone_move_what_they_are_told_to():
     assert found["bytes"] == found["out_bytes_per_step"] == sum(sizes)
     for name in ("out_seconds", "in_seconds", "both_seconds", "step_times_s"):
         assert len(found[name]) == WARM_UP_STEPS + 1
+
+
+def test_there_may_be_nothing_to_transfer():
+    found = child.run(
+        "benchmarks.transfers",
+        [*("--tiers", "host", "--steps", 1), "--sizes", ""],
+        quiet=True,
+    )
+    assert found["bytes"] == found["out_bytes_per_step"] == 0
+    assert len(found["step_times_s"]) == WARM_UP_STEPS + 1
 
 
 # ---- compression ------------------------------------------------------------
