@@ -54,6 +54,9 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     if config.getoption("--device") == "SIM:0":
         sn_tf.sim.configure("6GB", link="unlimited")
+    # What is imported stays: collections, two for each test, need not see it.
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(tryfirst=True)
