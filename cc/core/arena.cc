@@ -79,19 +79,29 @@ int64_t Arena::Allocate(int64_t bytes, int64_t alignment_bytes) {
 Arena::Fit Arena::FindIn(const FreeIndex& index, int64_t bytes,
                          int64_t alignment_bytes) const {
   ChunkIndex chunk = index.BestFit(pool_, bytes);
-  if (chunk == kNoChunk || alignment_bytes <= alignment_bytes_) {
-    return {chunk, 0};
-  }
+  if (chunk == kNoChunk) return {};
   // The best fit may happen to be aligned; a chunk with room for any padding
   // is aligned somewhere.
-  int64_t padding = -pool_[chunk].offset & (alignment_bytes - 1);
-  if (padding > pool_[chunk].bytes - bytes) {
+  Fit fit = FitIn(chunk, bytes, alignment_bytes);
+  if (fit.chunk == kNoChunk) {
     const int64_t most_padding = alignment_bytes - alignment_bytes_;
     if (most_padding > capacity_bytes_ - bytes) return {};
     chunk = index.BestFit(pool_, bytes + most_padding);
     if (chunk == kNoChunk) return {};
-    padding = -pool_[chunk].offset & (alignment_bytes - 1);
+    fit = FitIn(chunk, bytes, alignment_bytes);
   }
+  return fit;
+}
+
+Arena::Fit Arena::FitIn(ChunkIndex chunk, int64_t bytes,
+                        int64_t alignment_bytes) const {
+  const Chunk& free = pool_[chunk];
+  const int64_t most_padding = free.bytes - bytes;
+  const bool high = bytes >= kDirectBytes && chunk != last_;
+  const int64_t beyond = (high ? free.offset + most_padding : -free.offset) &
+                         (alignment_bytes - 1);
+  const int64_t padding = high ? most_padding - beyond : beyond;
+  if (padding < 0 || padding > most_padding) return {};
   return {chunk, padding};
 }
 
@@ -106,14 +116,18 @@ bool Arena::AddExtent() {
 
 int64_t Arena::Place(Fit fit, int64_t bytes) {
   ChunkIndex chunk = fit.chunk;
-  FreeIndex& index = IndexOf(chunk);
-  if (fit.padding > 0) {
-    const ChunkIndex padding = InsertBefore(chunk, fit.padding);
-    index.Resize(pool_, chunk, pool_[chunk].offset + fit.padding,
-                 pool_[chunk].bytes - fit.padding);
-    index.Insert(pool_, padding);
+  if (fit.padding > pool_[chunk].bytes - fit.padding - bytes) {
+    chunk = TakeHighEnd(fit, bytes);
+  } else {
+    if (fit.padding > 0) {
+      FreeIndex& index = IndexOf(chunk);
+      const ChunkIndex padding = InsertBefore(chunk, fit.padding);
+      index.Resize(pool_, chunk, pool_[chunk].offset + fit.padding,
+                   pool_[chunk].bytes - fit.padding);
+      index.Insert(pool_, padding);
+    }
+    chunk = TakeLowEnd(chunk, bytes);
   }
-  chunk = TakeLowEnd(chunk, bytes);
   Chunk& placed = pool_[chunk];
   placed.state = Chunk::State::kInUse;
   in_use_.Insert(pool_, chunk);
@@ -134,6 +148,35 @@ ChunkIndex Arena::TakeLowEnd(ChunkIndex chunk, int64_t bytes) {
   const Chunk& rest = pool_[chunk];
   index.Resize(pool_, chunk, rest.offset + bytes, rest.bytes - bytes);
   return low;
+}
+
+ChunkIndex Arena::TakeHighEnd(Fit fit, int64_t bytes) {
+  const ChunkIndex low = fit.chunk;
+  FreeIndex& index = IndexOf(low);
+  const int64_t above = pool_[low].bytes - fit.padding - bytes;
+  const ChunkIndex taken = InsertAfter(low, bytes + above);
+  index.Resize(pool_, low, pool_[low].offset, fit.padding);
+  if (above > 0) {
+    const ChunkIndex rest = InsertAfter(taken, above);
+    pool_[taken].bytes = bytes;
+    index.Insert(pool_, rest);
+  }
+  return taken;
+}
+
+ChunkIndex Arena::InsertAfter(ChunkIndex chunk, int64_t bytes) {
+  const ChunkIndex inserted = pool_.Acquire();
+  Chunk& first = pool_[chunk];
+  Chunk& second = pool_[inserted];
+  second.offset = first.end() - bytes;
+  second.bytes = bytes;
+  second.previous = chunk;
+  second.next = first.next;
+  second.in_extent = first.in_extent;
+  pool_[second.next].previous = inserted;
+  first.next = inserted;
+  if (chunk == last_) last_ = inserted;
+  return inserted;
 }
 
 ChunkIndex Arena::InsertBefore(ChunkIndex chunk, int64_t bytes) {

@@ -8,8 +8,11 @@
 // - Chunks cover [0, capacity) without gap or overlap, linked by address.
 // - A chunk is in use, free, or held. Adjacent free chunks are always merged.
 // - Free chunks are in a free index, chunks in use in the offset table.
-// - Allocation takes the low end of the smallest free chunk that fits, and the
-//   lowest of that size; so offsets follow from the calls alone.
+// - Allocation takes the smallest free chunk that fits, and the lowest of that
+//   size; so offsets follow from the calls alone. Blocks for direct transfers
+//   take its high end, all others its low end: what is left of a hole then lies
+//   beside its small blocks, not between those and large ones. The last chunk
+//   gives its low end to all.
 // - Small blocks come out of extents: chunks cut off as large blocks are, and
 //   large chunks again once they are free. Among the blocks that outlive a
 //   step many are small; between large ones, they would leave the free memory
@@ -110,11 +113,12 @@ class Arena {
   // Where in a free chunk a block goes.
   struct Fit {
     ChunkIndex chunk = kNoChunk;
-    int64_t padding = 0;
+    int64_t padding = 0;  // Below the block.
   };
 
   Fit FindIn(const FreeIndex& index, int64_t bytes,
              int64_t alignment_bytes) const;
+  Fit FitIn(ChunkIndex chunk, int64_t bytes, int64_t alignment_bytes) const;
   // The index that `chunk` is in when it is free.
   FreeIndex& IndexOf(ChunkIndex chunk) {
     return pool_[chunk].in_extent ? small_ : large_;
@@ -124,9 +128,14 @@ class Arena {
   int64_t Place(Fit fit, int64_t bytes);
   // The first `bytes` of the free `chunk`, in no index; the rest stays in its.
   ChunkIndex TakeLowEnd(ChunkIndex chunk, int64_t bytes);
+  // The part of the free `chunk` where `fit` puts the block, in no index, when
+  // more is left below it than above. The rest stays in its index.
+  ChunkIndex TakeHighEnd(Fit fit, int64_t bytes);
   // A new chunk, in no index, for the first `bytes` of the free `chunk`, which
   // the caller then shortens.
   ChunkIndex InsertBefore(ChunkIndex chunk, int64_t bytes);
+  // The same for the last `bytes`.
+  ChunkIndex InsertAfter(ChunkIndex chunk, int64_t bytes);
   // Forgets `chunk`; its neighbours are each other's.
   void Unlink(ChunkIndex chunk);
   void MakeFree(ChunkIndex chunk);

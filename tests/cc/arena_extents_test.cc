@@ -108,7 +108,7 @@ TEST(ArenaExtentsTest, SmallBlocksThatOutliveStepsKeepOutOfTheWay) {
                                NaiveArena::SmallBlocks::kAmongOthers);
     const int64_t best_fit = HighWaterOfSteps(&without_extents, seed);
     EXPECT_LT(HighWaterOfSteps(&arena, seed),
-              0.9 * static_cast<double>(best_fit));
+              0.95 * static_cast<double>(best_fit));
     EXPECT_TRUE(arena.IsValid());
   }
 }

@@ -43,17 +43,29 @@ NaiveArena::Pieces::iterator NaiveArena::BestFit(bool in_extent,
   return best;
 }
 
+int64_t NaiveArena::PaddingIn(Pieces::iterator piece, int64_t bytes,
+                              int64_t alignment_bytes) {
+  const int64_t most = piece->second.bytes - bytes;
+  const bool is_last = std::next(piece) == pieces_.end();
+  if (bytes < 64 * kKiB || is_last) {
+    const int64_t padding = PaddingAt(piece->first, alignment_bytes);
+    return padding > most ? -1 : padding;
+  }
+  const int64_t beyond = (piece->first + most) % alignment_bytes;
+  return beyond > most ? -1 : most - beyond;
+}
+
 NaiveArena::Place NaiveArena::FindPlace(bool in_extent, int64_t bytes,
                                         int64_t alignment_bytes) {
   auto piece = BestFit(in_extent, bytes);
   if (piece == pieces_.end()) return {piece};
-  int64_t padding = PaddingAt(piece->first, alignment_bytes);
-  if (padding > piece->second.bytes - bytes) {
+  int64_t padding = PaddingIn(piece, bytes, alignment_bytes);
+  if (padding < 0) {
     const int64_t most_padding = alignment_bytes - unit_;
     if (most_padding > capacity_ - bytes) return {pieces_.end()};
     piece = BestFit(in_extent, bytes + most_padding);
     if (piece == pieces_.end()) return {piece};
-    padding = PaddingAt(piece->first, alignment_bytes);
+    padding = PaddingIn(piece, bytes, alignment_bytes);
   }
   return {piece, padding};
 }

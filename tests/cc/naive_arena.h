@@ -16,7 +16,8 @@ namespace sn_tf {
 // A block takes the low end of the best fit: the smallest free piece that is
 // large enough, the lowest of that size. Where that has no room from an aligned
 // offset on, it takes the best fit for its bytes and the most padding.
-// Blocks of 64 KiB and more have an alignment of 512 bytes at least.
+// Blocks of 64 KiB and more have an alignment of 512 bytes at least, and take
+// the high end, but for the piece that ends at the capacity.
 // A small block (at most 32 KiB, as is its alignment) is placed among the free
 // pieces of extents; if none will do, an extent of 256 KiB is cut off from the
 // best fit among the others. All else, and what finds no room so, is placed
@@ -65,6 +66,9 @@ class NaiveArena {
   int64_t RoundUp(int64_t bytes) const;
   // pieces_.end() where none is large enough.
   Pieces::iterator BestFit(bool in_extent, int64_t bytes);
+  // -1 where no aligned offset will do.
+  int64_t PaddingIn(Pieces::iterator piece, int64_t bytes,
+                    int64_t alignment_bytes);
   Place FindPlace(bool in_extent, int64_t bytes, int64_t alignment_bytes);
   Place FindSmallPlace(int64_t bytes, int64_t alignment_bytes);
   // Leaves `bytes` of `piece`, and returns the rest of it, if any.
