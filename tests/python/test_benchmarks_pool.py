@@ -236,7 +236,8 @@ def test_the_overlap_is_measured_on_both_devices():
         assert line["same_weights"]
         assert line["peak_bytes"] <= line["budget_bytes"]
     for line in lines[:3]:
-        assert line["in_bytes"] == line["out_bytes"]
+        # What is read at two times may come back twice.
+        assert line["in_bytes"] >= line["out_bytes"]
         assert 0 < line["out_bytes"] < line["activation_bytes"]
     whole, half, same = (
         int(line["medium"].removesuffix("MB/s")) for line in lines[1:]

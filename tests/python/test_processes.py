@@ -44,6 +44,9 @@ gc.collect()
 before = sn_tf.stats().in_use_bytes
 already = swapped()
 
+# A process that began in the background has it ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 def interrupt():
     wait_until(lambda: swapped() > already)
     os.kill(os.getpid(), signal.SIGINT)
