@@ -133,7 +133,7 @@ void PlanProvisionally(const tensorflow::GraphDef& graph,
                                          imported.before_writes);
   };
   planned->provisional = true;
-  if (options.tiers != "none") {
+  if (MaySwap(options)) {
     ImportedGraph delayed = planned->imported;
     DelayWrites(graph, planned->inputs, &delayed);
     planned->plan = plan(delayed);
@@ -161,7 +161,10 @@ void Choose(const tensorflow::GraphDef& item_graph,
   route_only.policy = "liveness";
   planned->plan = MakePlan(graph, route_only);
   const bool all_known = sizes_known && planned->imported.unknown_outputs == 0;
-  if (all_known && Fits(graph, planned->plan, options)) return;
+  if (all_known && !IgnoresBudget(options) &&
+      Fits(graph, planned->plan, options)) {
+    return;
+  }
   PlanProvisionally(item_graph, options, sizes_known, planned);
   if (!sizes_known) return;
   planned->plan.budget_bytes = options.budget_bytes;

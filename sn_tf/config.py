@@ -115,8 +115,13 @@ def enable(
             `"vdnn_all"`: all that is idle may leave, whatever the budget;
             `"vdnn_conv"`: of that only the inputs of convolutions;
             `"vdnn_dyn"`: nothing, or what `"vdnn_conv"` moves, or what
-            `"vdnn_all"` moves: the first that meets the budget. Defaults to
-            `$SN_TF_POLICY`, else `"auto"`.
+            `"vdnn_all"` moves: the first that meets the budget. Those of
+            SuperNeurons (arXiv 1801.04380, 3.4), for the same, whatever the
+            budget: what lies between two convolutions, matrix products or
+            joins is computed anew, `"speed_centric"`: once, `"memory_centric"`:
+            for each op that needs it, `"cost_aware"`: once where that takes no
+            more than the largest layer; `"superneurons"`: as that, and the
+            rest may leave. Defaults to `$SN_TF_POLICY`, else `"auto"`.
         tiers: Where buffers may be moved: a list of `"host"`, `"compressed"`
             and `"file"` in the order in which they are filled, each with a
             size or without, such as `"host:2GB,file:20GB"`; `"none"`

@@ -18,6 +18,7 @@ from sn_tf.tiers import choose, choose_for_accelerator
 _POLICIES = (
     *("auto", "liveness", "swap"),
     *("vdnn_all", "vdnn_conv", "vdnn_dyn"),
+    *("speed_centric", "memory_centric", "cost_aware", "superneurons"),
 )
 
 

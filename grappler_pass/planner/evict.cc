@@ -10,6 +10,7 @@
 #include "grappler_pass/planner/memory_profile.h"
 #include "grappler_pass/planner/recompute.h"
 #include "grappler_pass/planner/schedule_edit.h"
+#include "grappler_pass/planner/span_index.h"
 
 namespace sn_tf {
 namespace {
@@ -27,7 +28,6 @@ struct Window {
   double score = 0;  // Cost per byte and per position relieved.
   bool swap = false;
   RecomputeChain chain;
-  bool taken = false;
 };
 
 class Round {
@@ -48,12 +48,14 @@ class Round {
     if (liveness_.peak_bytes() <= options_.budget_bytes) return {};
     CountPositionsOver();
     CollectWindows();
+    SpanIndex index(static_cast<Position>(schedule_.size()), Spans());
     while (true) {
       const auto [bytes, position] = profile_.Peak();
       if (bytes <= options_.budget_bytes) break;
-      Window* const best = BestWindowOver(position);
-      if (best == nullptr) break;  // No lower peak is within reach.
-      Take(best);
+      const int32_t best = index.FirstOver(position);
+      if (best == kNone) break;  // No lower peak is within reach.
+      index.Remove(best);
+      Take(windows_[best]);
     }
     if (inserter_.empty()) return {};
     return DropUnused(graph_, inserter_.Apply(schedule_));
@@ -80,10 +82,22 @@ class Round {
       Position last = version.begin;
       for (const Position read : version.reads) {
         if (schedule_[read].kind == ItemKind::kSwapOut) continue;
-        Offer({static_cast<int32_t>(v), last, read, 0, false, {}, false});
+        Offer({static_cast<int32_t>(v), last, read, 0, false, {}});
         last = read;
       }
     }
+    std::stable_sort(
+        windows_.begin(), windows_.end(),
+        [](const Window& a, const Window& b) { return a.score < b.score; });
+  }
+
+  std::vector<Span> Spans() const {
+    std::vector<Span> spans;
+    spans.reserve(windows_.size());
+    for (const Window& window : windows_) {
+      spans.push_back({window.last_use + 1, window.next_use - 1});
+    }
+    return spans;
   }
 
   void Offer(Window window) {
@@ -116,25 +130,12 @@ class Round {
     windows_.push_back(std::move(window));
   }
 
-  Window* BestWindowOver(Position position) {
-    Window* best = nullptr;
-    for (Window& window : windows_) {
-      if (window.taken || window.last_use >= position ||
-          window.next_use <= position) {
-        continue;
-      }
-      if (best == nullptr || window.score < best->score) best = &window;
-    }
-    return best;
-  }
-
-  void Take(Window* window) {
-    window->taken = true;
-    const BufferId b = liveness_.versions[window->version].buffer;
-    profile_.Add(window->last_use + 1, window->next_use - 1,
+  void Take(const Window& window) {
+    const BufferId b = liveness_.versions[window.version].buffer;
+    profile_.Add(window.last_use + 1, window.next_use - 1,
                  -graph_.buffers[b].bytes);
-    if (!window->swap) {
-      inserter_.ChainBefore(window->next_use, window->chain.items);
+    if (!window.swap) {
+      inserter_.ChainBefore(window.next_use, window.chain.items);
       return;
     }
     if (!stored_[b]) {
@@ -142,7 +143,7 @@ class Round {
           liveness_.versions[liveness_.of_buffer[b].front()].begin;
       inserter_.SwapOutAfter(producer, b);
     }
-    inserter_.SwapInBefore(window->next_use, b);
+    inserter_.SwapInBefore(window.next_use, b);
   }
 
   const MemoryGraph& graph_;
@@ -152,9 +153,9 @@ class Round {
   const Liveness liveness_;
   const std::vector<bool> stored_;
   MemoryProfile profile_;
-  const ChainFinder chains_;
+  ChainFinder chains_;
   std::vector<int32_t> over_before_;
-  std::vector<Window> windows_;
+  std::vector<Window> windows_;  // The one that costs least per byte first.
   ScheduleInserter inserter_;
 };
 

@@ -19,7 +19,9 @@ struct PlannerOptions {
   int64_t budget_bytes = 0;
   // "auto": what adds least time. "liveness": fix the route, move nothing.
   // "swap": the same as "auto", without recomputation. "vdnn_all", "vdnn_conv",
-  // "vdnn_dyn": as vDNN does it; see planner/vdnn.h.
+  // "vdnn_dyn": as vDNN does it; see planner/vdnn.h. "speed_centric",
+  // "memory_centric", "cost_aware", and with swapped checkpoints
+  // "superneurons": as SuperNeurons does it; see planner/segments.h.
   std::string policy = "auto";
   // A list as cc/core/tier_spec.h takes it, "none" (recomputation only), or
   // "auto": "host".

@@ -2,13 +2,18 @@
 #include "grappler_pass/planner/planner.h"
 
 #include <algorithm>
+#include <iterator>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 #include "cc/core/tier_spec.h"
 #include "grappler_pass/planner/evict.h"
 #include "grappler_pass/planner/liveness.h"
 #include "grappler_pass/planner/overlap.h"
+#include "grappler_pass/planner/rematerialize.h"
 #include "grappler_pass/planner/route.h"
+#include "grappler_pass/planner/segments.h"
 #include "grappler_pass/planner/swap_across.h"
 #include "grappler_pass/planner/timeline.h"
 #include "grappler_pass/planner/vdnn.h"
@@ -28,11 +33,27 @@ CostModel CostsOf(const PlannerOptions& options) {
   return costs;
 }
 
+// How a policy of SuperNeurons recomputes; none: the policy is another.
+std::optional<SegmentOptions> SegmentOptionsOf(const PlannerOptions& options) {
+  SegmentOptions segments;
+  segments.min_buffer_bytes = options.min_buffer_bytes;
+  if (options.policy == "speed_centric") {
+    segments.recompute = SegmentRecompute::kSpeedCentric;
+  } else if (options.policy == "memory_centric") {
+    segments.recompute = SegmentRecompute::kMemoryCentric;
+  } else if (options.policy == "superneurons") {
+    segments.swap_checkpoints = MaySwap(options);
+  } else if (options.policy != "cost_aware") {
+    return std::nullopt;
+  }
+  return segments;
+}
+
 EvictOptions EvictOptionsOf(const PlannerOptions& options,
                             int64_t budget_bytes) {
   EvictOptions evict;
   evict.budget_bytes = budget_bytes;
-  evict.allow_swap = options.tiers != "none";
+  evict.allow_swap = MaySwap(options);
   evict.allow_recompute = options.policy != "swap" && !IsVdnn(options.policy);
   evict.min_buffer_bytes = options.min_buffer_bytes;
   return evict;
@@ -50,10 +71,18 @@ Schedule SmallestSchedule(const MemoryGraph& graph, const CostModel& costs,
                           const Schedule& route) {
   EvictOptions evict = EvictOptionsOf(options, 0);
   Schedule best = EvictUntilFits(graph, costs, evict, route);
-  if (!evict.allow_swap) return best;
-  evict.allow_recompute = false;
-  Schedule swaps = EvictUntilFits(graph, costs, evict, route);
-  return PeakOf(graph, swaps) <= PeakOf(graph, best) ? swaps : best;
+  Schedule other;
+  if (evict.allow_swap) {
+    evict.allow_recompute = false;
+    other = EvictUntilFits(graph, costs, evict, route);
+  } else {
+    const int64_t budget =
+        SmallestRematerializationBudget(graph, options.min_buffer_bytes, route);
+    other = FastestRematerialization(graph, budget, options.min_buffer_bytes,
+                                     route);
+  }
+  if (other.empty()) return best;
+  return PeakOf(graph, other) <= PeakOf(graph, best) ? other : best;
 }
 
 // Greedy choices depend on the budget, so a budget just below the lowest peak
@@ -78,7 +107,7 @@ constexpr double kExposures[] = {0.25, 1};
 // and its copies where they hide best. Empty where there is none.
 Schedule Settle(const MemoryGraph& graph, const CostModel& costs,
                 int64_t budget, Schedule schedule) {
-  if (PeakOf(graph, schedule) > budget) return {};
+  if (schedule.empty() || PeakOf(graph, schedule) > budget) return {};
   schedule = RestoreWhereFits(graph, costs, budget, std::move(schedule));
   schedule = RestoreWhereFits(graph, costs, budget, std::move(schedule));
   return OverlapCopies(graph, costs, budget, schedule);
@@ -111,6 +140,66 @@ Schedule SwapLessWhereFaster(const MemoryGraph& graph, const CostModel& costs,
   evict.allow_swap = false;
   consider(costs);
   return schedule;
+}
+
+// Where recomputation alone is faster than `schedule`, or meets the budget when
+// that does not: that.
+Schedule RecomputeWhereFaster(const MemoryGraph& graph, const CostModel& costs,
+                              const PlannerOptions& options,
+                              const Schedule& route, Schedule schedule) {
+  const int64_t budget = options.budget_bytes;
+  if (!EvictOptionsOf(options, budget).allow_recompute) return schedule;
+  Schedule other = Settle(
+      graph, costs, budget,
+      FastestRematerialization(graph, budget, options.min_buffer_bytes, route));
+  if (other.empty()) return schedule;
+  const bool better = PeakOf(graph, schedule) > budget ||
+                      Simulate(graph, costs, other).added.total() <
+                          Simulate(graph, costs, schedule).added.total();
+  return better ? other : schedule;
+}
+
+// Where there are no tiers: the plan, whose schedule is the route. False where
+// rematerialization does not meet the budget.
+bool RecomputeOnly(const MemoryGraph& graph, const CostModel& costs,
+                   const PlannerOptions& options, MemoryPlan* plan) {
+  const int64_t budget = options.budget_bytes;
+  const EvictOptions evict = EvictOptionsOf(options, budget);
+  if (evict.allow_swap || !evict.allow_recompute) return false;
+  Schedule schedule =
+      Settle(graph, costs, budget,
+             FastestRematerialization(graph, budget, options.min_buffer_bytes,
+                                      plan->schedule));
+  if (schedule.empty()) return false;
+  plan->min_budget_bytes =
+      std::min(budget, SmallestRematerializationBudget(
+                           graph, options.min_buffer_bytes, plan->schedule));
+  plan->schedule = std::move(schedule);
+  return true;
+}
+
+// The plan, whose schedule is the route; it may remain infeasible.
+void SwapAndRecompute(const MemoryGraph& graph, const CostModel& costs,
+                      const PlannerOptions& options, MemoryPlan* plan) {
+  const int64_t budget = options.budget_bytes;
+  const Schedule& route = plan->schedule;
+  const Schedule smallest = SmallestSchedule(graph, costs, options, route);
+  Schedule schedule =
+      EvictUntilFits(graph, costs, EvictOptionsOf(options, budget), route);
+  if (PeakOf(graph, schedule) > budget) {
+    schedule = Descend(graph, costs, options, route, budget, smallest);
+  }
+  Schedule settled = Settle(graph, costs, budget, schedule);
+  if (!settled.empty()) {
+    schedule =
+        SwapLessWhereFaster(graph, costs, options, route, std::move(settled));
+  }
+  schedule =
+      RecomputeWhereFaster(graph, costs, options, route, std::move(schedule));
+  // Where this budget is met, a peak below it need not be met as a budget.
+  plan->min_budget_bytes = std::min(PeakOf(graph, smallest),
+                                    std::max(budget, PeakOf(graph, schedule)));
+  plan->schedule = std::move(schedule);
 }
 
 // Fills what follows from the schedule.
@@ -150,34 +239,52 @@ Departure UnlessNeeded(const PlannerOptions& options) {
   return options.cache == "on" ? Departure::kWhenNeeded : Departure::kAtOnce;
 }
 
+// The same plan for every budget: that decides only whether it is feasible.
+MemoryPlan MakeSegmentPlan(const MemoryGraph& graph,
+                           const PlannerOptions& options,
+                           const SegmentOptions& segments) {
+  const CostModel costs = CostsOf(options);
+  MemoryPlan plan = RoutePlan(graph, options.budget_bytes);
+  plan.schedule = RecomputeSegments(graph, segments, plan.schedule);
+  plan.min_budget_bytes = PeakOf(graph, plan.schedule);
+  if (segments.swap_checkpoints) {
+    plan.schedule = OverlapCopies(graph, costs, plan.min_budget_bytes,
+                                  std::move(plan.schedule));
+    plan.departure = UnlessNeeded(options);
+  }
+  Finish(graph, costs, &plan);
+  return plan;
+}
+
 }  // namespace
+
+bool MaySwap(const PlannerOptions& options) {
+  constexpr std::string_view kRecomputeOnly[] = {
+      "speed_centric", "memory_centric", "cost_aware"};
+  return options.tiers != "none" &&
+         std::find(std::begin(kRecomputeOnly), std::end(kRecomputeOnly),
+                   options.policy) == std::end(kRecomputeOnly);
+}
+
+bool IgnoresBudget(const PlannerOptions& options) {
+  return options.policy == "vdnn_all" || options.policy == "vdnn_conv" ||
+         SegmentOptionsOf(options).has_value();
+}
 
 MemoryPlan MakePlan(const MemoryGraph& graph, const PlannerOptions& options) {
   if (IsVdnn(options.policy) && options.budget_bytes > 0) {
     return MakeVdnnPlan(graph, options);
   }
+  const auto segments = SegmentOptionsOf(options);
+  if (segments.has_value() && options.budget_bytes > 0) {
+    return MakeSegmentPlan(graph, options, *segments);
+  }
   const CostModel costs = CostsOf(options);
   MemoryPlan plan = RoutePlan(graph, options.budget_bytes);
   const bool moves = options.policy != "liveness" && options.budget_bytes > 0 &&
                      plan.route_peak_bytes > options.budget_bytes;
-  if (moves) {
-    const int64_t budget = options.budget_bytes;
-    const Schedule smallest =
-        SmallestSchedule(graph, costs, options, plan.schedule);
-    Schedule schedule = EvictUntilFits(
-        graph, costs, EvictOptionsOf(options, budget), plan.schedule);
-    if (PeakOf(graph, schedule) > budget) {
-      schedule =
-          Descend(graph, costs, options, plan.schedule, budget, smallest);
-    }
-    // Where this budget is met, a peak below it need not be met as a budget.
-    plan.min_budget_bytes = std::min(PeakOf(graph, smallest),
-                                     std::max(budget, PeakOf(graph, schedule)));
-    Schedule settled = Settle(graph, costs, budget, schedule);
-    plan.schedule = settled.empty() ? std::move(schedule)
-                                    : SwapLessWhereFaster(graph, costs, options,
-                                                          plan.schedule,
-                                                          std::move(settled));
+  if (moves && !RecomputeOnly(graph, costs, options, &plan)) {
+    SwapAndRecompute(graph, costs, options, &plan);
   }
   Finish(graph, costs, &plan);
   return plan;

@@ -16,6 +16,13 @@ namespace sn_tf {
 // graph has a cycle.
 MemoryPlan MakePlan(const MemoryGraph& graph, const PlannerOptions& options);
 
+// Whether plans may swap at all.
+bool MaySwap(const PlannerOptions& options);
+
+// Whether the policy plans the same, and moves something, however large the
+// budget is.
+bool IgnoresBudget(const PlannerOptions& options);
+
 // What a plan of `schedule` comes to, with nothing about it changed.
 MemoryPlan PlanOfSchedule(const MemoryGraph& graph,
                           const PlannerOptions& options, Schedule schedule);

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "grappler_pass/planner/recompute.h"
 
-#include <algorithm>
+#include <utility>
 
 namespace sn_tf {
 namespace {
 
 // A longer chain would run more ops than any saving is worth, and bounds the
 // depth of the search.
-constexpr size_t kMaxChainOps = 256;
+constexpr int kMaxChainOps = 256;
+
+// Ops that all searches together may come to, for each op of the graph.
+constexpr int64_t kMostVisits = 8;
 
 }  // namespace
 
@@ -19,7 +22,9 @@ ChainFinder::ChainFinder(const MemoryGraph& graph, const CostModel& costs,
       costs_(costs),
       liveness_(liveness),
       stored_(stored),
-      run_position_(graph.ops.size(), kNone) {
+      run_position_(graph.ops.size(), kNone),
+      op_search_(graph.ops.size(), 0),
+      buffer_search_(graph.buffers.size(), 0) {
   for (size_t p = 0; p < schedule.size(); ++p) {
     if (schedule[p].kind == ItemKind::kRun) {
       run_position_[schedule[p].id] = static_cast<Position>(p);
@@ -28,24 +33,24 @@ ChainFinder::ChainFinder(const MemoryGraph& graph, const CostModel& costs,
 }
 
 std::optional<RecomputeChain> ChainFinder::Find(BufferId buffer, Position at,
-                                                double max_seconds) const {
+                                                double max_seconds) {
   RecomputeChain chain;
-  std::vector<OpId> visited;
-  if (!Collect(graph_.buffers[buffer].producer, at, max_seconds, &visited,
-               &chain)) {
+  if (all_visited_ > kMostVisits * static_cast<int64_t>(graph_.ops.size())) {
+    return std::nullopt;
+  }
+  ++search_;
+  visited_ = 0;
+  if (!Collect(graph_.buffers[buffer].producer, at, max_seconds, &chain)) {
     return std::nullopt;
   }
   return chain;
 }
 
 bool ChainFinder::Collect(OpId op, Position at, double max_seconds,
-                          std::vector<OpId>* visited,
-                          RecomputeChain* chain) const {
-  if (std::find(visited->begin(), visited->end(), op) != visited->end()) {
-    return true;
-  }
-  if (visited->size() == kMaxChainOps) return false;
-  visited->push_back(op);
+                          RecomputeChain* chain) {
+  if (std::exchange(op_search_[op], search_) == search_) return true;
+  if (visited_++ == kMaxChainOps) return false;
+  ++all_visited_;
   if (!graph_.ops[op].pure) return false;
   chain->seconds += graph_.ops[op].seconds;
   if (chain->seconds > max_seconds) return false;
@@ -56,13 +61,10 @@ bool ChainFinder::Collect(OpId op, Position at, double max_seconds,
     } else if (AliveAt(b, at)) {
       continue;
     } else if (stored_[b]) {
-      const PlanItem swap_in{ItemKind::kSwapIn, b};
-      if (std::find(chain->items.begin(), chain->items.end(), swap_in) ==
-          chain->items.end()) {
-        chain->items.push_back(swap_in);
-        chain->seconds += costs_.CopySeconds(buffer.bytes);
-      }
-    } else if (!Collect(buffer.producer, at, max_seconds, visited, chain)) {
+      if (std::exchange(buffer_search_[b], search_) == search_) continue;
+      chain->items.push_back({ItemKind::kSwapIn, b});
+      chain->seconds += costs_.CopySeconds(buffer.bytes);
+    } else if (!Collect(buffer.producer, at, max_seconds, chain)) {
       return false;
     }
   }

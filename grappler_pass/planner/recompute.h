@@ -2,6 +2,7 @@
 #ifndef SN_TF_GRAPPLER_PASS_PLANNER_RECOMPUTE_H_
 #define SN_TF_GRAPPLER_PASS_PLANNER_RECOMPUTE_H_
 
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -29,13 +30,13 @@ class ChainFinder {
   // producer, and recursively (paper, section 3.4) the producers of what is
   // not in memory there; an input that a tier holds is swapped in. None where
   // an op on the way is not pure, a variable that it reads has been
-  // overwritten, or the time passes `max_seconds`.
+  // overwritten, or the time passes `max_seconds`; and after many long
+  // searches, since what they find has many ops and is no good.
   std::optional<RecomputeChain> Find(BufferId buffer, Position at,
-                                     double max_seconds) const;
+                                     double max_seconds);
 
  private:
-  bool Collect(OpId op, Position at, double max_seconds,
-               std::vector<OpId>* visited, RecomputeChain* chain) const;
+  bool Collect(OpId op, Position at, double max_seconds, RecomputeChain* chain);
   bool AliveAt(BufferId buffer, Position at) const;
   bool ViewIntact(BufferId view, Position at) const;
 
@@ -44,6 +45,13 @@ class ChainFinder {
   const Liveness& liveness_;
   const std::vector<bool>& stored_;
   std::vector<Position> run_position_;  // Of each op.
+  // The search now under way, and the latest that has come to each op, and that
+  // has brought back each buffer from its tier.
+  int64_t search_ = 0;
+  int visited_ = 0;          // Ops, in this search.
+  int64_t all_visited_ = 0;  // In all.
+  std::vector<int64_t> op_search_;
+  std::vector<int64_t> buffer_search_;
 };
 
 }  // namespace sn_tf

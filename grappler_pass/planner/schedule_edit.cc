@@ -16,31 +16,48 @@ void Append(const std::vector<PlanItem>& items, Schedule* schedule) {
   schedule->insert(schedule->end(), items.begin(), items.end());
 }
 
-// Marks the items that nothing needs; false where there are none.
-bool MarkUnused(const MemoryGraph& graph, const Schedule& schedule,
-                std::vector<bool>* unused) {
-  const Liveness liveness = AnalyzeLiveness(graph, schedule);
-  std::vector<bool> swapped_in(graph.buffers.size(), false);
-  std::vector<bool> read(schedule.size(), false);
-  for (const Version& version : liveness.versions) {
-    if (!version.reads.empty()) read[version.begin] = true;
-  }
-  for (const PlanItem& item : schedule) {
-    if (item.kind == ItemKind::kSwapIn) swapped_in[item.id] = true;
-  }
-  unused->assign(schedule.size(), false);
-  bool any = false;
-  for (size_t p = 0; p < schedule.size(); ++p) {
-    const PlanItem& item = schedule[p];
-    const bool is_restore =
-        item.kind == ItemKind::kSwapIn || item.kind == ItemKind::kRecompute;
-    if ((is_restore && !read[p]) ||
-        (item.kind == ItemKind::kSwapOut && !swapped_in[item.id])) {
-      (*unused)[p] = true;
-      any = true;
+// Per position, the versions that the item there reads.
+std::vector<std::vector<int32_t>> VersionsRead(const Schedule& schedule,
+                                               const Liveness& liveness) {
+  std::vector<std::vector<int32_t>> read(schedule.size());
+  for (size_t v = 0; v < liveness.versions.size(); ++v) {
+    for (const Position p : liveness.versions[v].reads) {
+      read[p].push_back(static_cast<int32_t>(v));
     }
   }
-  return any;
+  return read;
+}
+
+// Which items something needs. From the last one on, so that what only serves
+// what nothing needs is seen to be of no use.
+std::vector<bool> Needed(const MemoryGraph& graph, const Schedule& schedule) {
+  const Liveness liveness = AnalyzeLiveness(graph, schedule);
+  const auto reads = VersionsRead(schedule, liveness);
+  std::vector<bool> needed(schedule.size());
+  std::vector<bool> restored(schedule.size(), false);  // And read from there.
+  std::vector<bool> swapped_in(graph.buffers.size(), false);
+  for (size_t p = schedule.size(); p-- > 0;) {
+    const PlanItem& item = schedule[p];
+    switch (item.kind) {
+      case ItemKind::kRun:
+      case ItemKind::kSwapWait:
+        needed[p] = true;
+        break;
+      case ItemKind::kSwapOut:
+        needed[p] = swapped_in[item.id];
+        break;
+      case ItemKind::kSwapIn:
+      case ItemKind::kRecompute:
+        needed[p] = restored[p];
+        break;
+    }
+    if (!needed[p]) continue;
+    if (item.kind == ItemKind::kSwapIn) swapped_in[item.id] = true;
+    for (const int32_t v : reads[p]) {
+      restored[liveness.versions[v].begin] = true;
+    }
+  }
+  return needed;
 }
 
 }  // namespace
@@ -145,16 +162,13 @@ Schedule KeepPartnersTogether(const MemoryGraph& graph,
   return result;
 }
 
-Schedule DropUnused(const MemoryGraph& graph, Schedule schedule) {
-  std::vector<bool> unused;
-  while (MarkUnused(graph, schedule, &unused)) {
-    Schedule kept;
-    for (size_t p = 0; p < schedule.size(); ++p) {
-      if (!unused[p]) kept.push_back(schedule[p]);
-    }
-    schedule = std::move(kept);
+Schedule DropUnused(const MemoryGraph& graph, const Schedule& schedule) {
+  const std::vector<bool> needed = Needed(graph, schedule);
+  Schedule kept;
+  for (size_t p = 0; p < schedule.size(); ++p) {
+    if (needed[p]) kept.push_back(schedule[p]);
   }
-  return KeepPartnersTogether(graph, PlaceWaits(graph, schedule));
+  return KeepPartnersTogether(graph, PlaceWaits(graph, kept));
 }
 
 }  // namespace sn_tf

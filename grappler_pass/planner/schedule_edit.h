@@ -45,9 +45,9 @@ Schedule KeepPartnersTogether(const MemoryGraph& graph,
                               const Schedule& schedule);
 
 // Drops swap_ins and recomputations that nothing reads, and swap_outs that are
-// never swapped in, until there are none; then places
-// the waits and keeps partners together.
-Schedule DropUnused(const MemoryGraph& graph, Schedule schedule);
+// never swapped in, with all that serves only them; then places the waits and
+// keeps partners together.
+Schedule DropUnused(const MemoryGraph& graph, const Schedule& schedule);
 
 }  // namespace sn_tf
 

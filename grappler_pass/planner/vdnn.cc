@@ -2,27 +2,13 @@
 #include "grappler_pass/planner/vdnn.h"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
+#include "grappler_pass/planner/op_kinds.h"
 #include "grappler_pass/planner/planner.h"
 
 namespace sn_tf {
 namespace {
-
-constexpr const char* kConvolutions[] = {"Conv2D", "Conv3D",
-                                         "DepthwiseConv2dNative"};
-// Begins the types of convolutions into which TensorFlow has merged what comes
-// after them.
-constexpr char kFused[] = "_Fused";
-
-bool IsConvolution(const Op& op) {
-  return std::any_of(std::begin(kConvolutions), std::end(kConvolutions),
-                     [&op](const char* type) {
-                       return op.type == type ||
-                              op.type == std::string(kFused) + type;
-                     });
-}
 
 MemoryGraph OnlyInputsOfConvolutionsMove(MemoryGraph graph) {
   for (Buffer& buffer : graph.buffers) {

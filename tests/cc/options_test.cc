@@ -40,7 +40,9 @@ TEST(OptionsTest, BadValuesAreNamed) {
   EXPECT_EQ(ParseOptions({{"policy", "magic"}}, &options),
             "Invalid value for option `policy`. Received: \"magic\". "
             "Expected one of \"auto\" \"liveness\" \"swap\" "
-            "\"vdnn_all\" \"vdnn_conv\" \"vdnn_dyn\".");
+            "\"vdnn_all\" \"vdnn_conv\" \"vdnn_dyn\" "
+            "\"speed_centric\" \"memory_centric\" \"cost_aware\" "
+            "\"superneurons\".");
   EXPECT_EQ(ParseOptions({{"cache", "maybe"}}, &options),
             "Invalid value for option `cache`. Received: \"maybe\". "
             "Expected one of \"on\" \"off\".");

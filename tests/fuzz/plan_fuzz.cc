@@ -42,7 +42,11 @@ PlannerOptions DecodeOptions(ByteReader* bytes) {
                                               "vdnn_conv", "vdnn_dyn"};
   PlannerOptions options;
   const uint8_t choices = bytes->Byte();
-  options.policy = kPolicies[choices % 8];
+  static constexpr const char* kSegmentPolicies[] = {
+      "speed_centric", "memory_centric", "cost_aware", "superneurons"};
+  // What inputs kept in the corpus have chosen stays what it was.
+  options.policy =
+      choices < 224 ? kPolicies[choices % 8] : kSegmentPolicies[choices % 4];
   options.tiers = kTiers[choices / 8 % 3];
   options.min_buffer_bytes = int64_t{1} << bytes->Below(63);
   options.link_bandwidth_bytes_per_s = int64_t{1} << bytes->Below(63);
@@ -122,7 +126,7 @@ void CheckMakePlan(const MemoryGraph& graph, const PlannerOptions& options) {
   CheckPlan(graph, plan);
   CheckSame(graph, MakePlan(graph, options), plan);
   CheckSmallestBudget(graph, options, plan);
-  if (options.policy != "vdnn_conv" && plan.feasible &&
+  if (!IgnoresBudget(options) && plan.feasible &&
       plan.route_peak_bytes <= plan.budget_bytes) {
     Check(plan.schedule == ScheduleOfRoute(BuildRoute(graph)),
           "that enough budget moves nothing");

@@ -68,13 +68,18 @@ def reference() -> Weights:
     return _trained("liveness", lambda before: before + 10**9)[0]
 
 
-def _swapped(plan: sn_tf.PlanReport) -> set[str]:
-    """Types of the ops whose outputs leave."""
-    assert all(action.action == "swap" for action in plan.actions)
+def _kinds(plan: sn_tf.PlanReport, done: str) -> set[str]:
+    """Types of the ops whose outputs are swapped, or recomputed."""
     return {
         action.buffer.split(":")[0].split("/")[-1].split("_")[0]
         for action in plan.actions
+        if action.action == done
     }
+
+
+def _swapped(plan: sn_tf.PlanReport) -> set[str]:
+    assert not _kinds(plan, "recompute")
+    return _kinds(plan, "swap")
 
 
 @pytest.mark.parametrize(
@@ -104,4 +109,24 @@ def test_vdnn_dyn_moves_more_where_it_must(reference: Weights) -> None:
     weights, plan = _trained("vdnn_dyn", between)
     assert plan.feasible
     assert _swapped(plan) == {"Square"}
+    assert equal(weights, reference)
+
+
+@pytest.mark.parametrize(
+    ("policy", "swapped"),
+    [
+        ("speed_centric", set()),
+        ("memory_centric", set()),
+        ("cost_aware", set()),
+        ("superneurons", {"BiasAdd"}),
+    ],
+)
+def test_segments_are_recomputed_whatever_the_budget(
+    policy: str, swapped: set[str], reference: Weights
+) -> None:
+    weights, plan = _trained(policy, lambda before: before + 10**9)
+    assert plan.feasible
+    assert _kinds(plan, "swap") == swapped
+    assert _kinds(plan, "recompute") == {"Tanh", "Square"}
+    assert plan.planned_peak_bytes < plan.stock_peak_bytes
     assert equal(weights, reference)

@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "grappler_pass/planner/rematerialize.h"
+
+#include <algorithm>
+#include <cmath>
+#include <queue>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "grappler_pass/planner/liveness.h"
+#include "grappler_pass/planner/schedule_edit.h"
+
+namespace sn_tf {
+namespace {
+
+// Recomputation that takes longer than so many steps is no plan.
+constexpr double kMostSteps = 2;
+// Seconds that stand for a chain that is too long.
+constexpr double kTooLong = 1e30;
+// Candidates looked at again before one is dropped.
+constexpr int kMostLooks = 64;
+// Of one chain: each op of it is a level of recursion.
+constexpr int kMostDepth = 1000;
+
+class Execution {
+ public:
+  Execution(const MemoryGraph& graph, const RematerializeOptions& options,
+            const Schedule& route)
+      : graph_(graph),
+        options_(options),
+        route_(route),
+        run_position_(graph.ops.size(), kNone),
+        uses_(graph.buffers.size()),
+        next_use_(graph.buffers.size(), 0),
+        present_(graph.buffers.size(), false),
+        locks_(graph.buffers.size(), 0),
+        search_of_(graph.ops.size(), 0),
+        live_bytes_(graph.resident_bytes) {
+    double step_seconds = 0;
+    for (size_t p = 0; p < route.size(); ++p) {
+      const Op& op = graph.ops[route[p].id];
+      run_position_[route[p].id] = static_cast<Position>(p);
+      for (const BufferId b : op.reads) {
+        uses_[b].push_back(static_cast<Position>(p));
+      }
+      step_seconds += op.seconds;
+    }
+    seconds_left_ = kMostSteps * step_seconds;
+    FindLimits();
+  }
+
+  Schedule Run() {
+    for (size_t p = 0; p < route_.size(); ++p) {
+      at_ = static_cast<Position>(p);
+      if (!Execute(route_[p])) return {};
+    }
+    return std::move(schedule_);
+  }
+
+ private:
+  // A buffer that may be dropped. Scores only grow as its next use comes
+  // nearer, so that one that is no longer right is seen when it comes up.
+  struct Candidate {
+    double score;
+    BufferId buffer;
+
+    bool operator<(const Candidate& other) const {
+      return std::tie(other.score, other.buffer) < std::tie(score, buffer);
+    }
+  };
+
+  bool IsManaged(BufferId b) const { return !graph_.buffers[b].view; }
+
+  // Until when ops may run again, with all that they are computed from: what
+  // cannot be is there until its last use, and a variable as it was until it is
+  // overwritten.
+  void FindLimits() {
+    limit_.assign(graph_.ops.size(), End());
+    for (const PlanItem& item : route_) {
+      Position& limit = limit_[item.id];
+      if (!graph_.ops[item.id].pure) limit = kNone;
+      for (const BufferId b : graph_.ops[item.id].reads) {
+        const Buffer& read = graph_.buffers[b];
+        if (!read.view) {
+          limit = std::min(limit, graph_.ops[read.producer].pure
+                                      ? limit_[read.producer]
+                                      : uses_[b].back());
+        } else if (read.overwriter != kNone) {
+          limit = std::min(limit, run_position_[read.overwriter]);
+        }
+      }
+    }
+  }
+
+  // Runs an op for the first time or again: its inputs, room, the op.
+  bool Execute(const PlanItem& item) {
+    const Op& op = graph_.ops[item.id];
+    size_t locked = 0;
+    bool done = true;
+    for (; locked < op.reads.size() && done; ++locked) {
+      done = Lock(op.reads[locked]);
+    }
+    done = done && MakeRoomFor(op);
+    if (done) {
+      schedule_.push_back(item);
+      for (const BufferId b : op.writes) Appear(b);
+    }
+    if (item.kind == ItemKind::kRun) Advance(op);
+    while (locked > 0) Unlock(op.reads[--locked]);
+    for (const BufferId b : op.writes) DropIfUseless(b);
+    return done;
+  }
+
+  // Has `b` in memory, and keeps it there until Unlock.
+  bool Lock(BufferId b) {
+    ++locks_[b];
+    return !IsManaged(b) || present_[b] || Recompute(b);
+  }
+
+  void Unlock(BufferId b) {
+    --locks_[b];
+    DropIfUseless(b);
+  }
+
+  bool Recompute(BufferId b) {
+    const OpId op = graph_.buffers[b].producer;
+    seconds_left_ -= graph_.ops[op].seconds;
+    if (seconds_left_ < 0 || limit_[op] < at_ || depth_ == kMostDepth) {
+      return false;
+    }
+    ++depth_;
+    const bool done = Execute({ItemKind::kRecompute, op});
+    --depth_;
+    return done;
+  }
+
+  bool MakeRoomFor(const Op& op) {
+    int64_t bytes = op.workspace_bytes;
+    for (const BufferId b : op.writes) {
+      if (IsManaged(b) && !present_[b]) bytes += graph_.buffers[b].bytes;
+    }
+    // Of what it writes, nothing is dropped to make room for the rest.
+    for (const BufferId b : op.writes) ++locks_[b];
+    bool fits = true;
+    while (fits && live_bytes_ + bytes > options_.budget_bytes) {
+      fits = DropOne();
+    }
+    for (const BufferId b : op.writes) --locks_[b];
+    return fits;
+  }
+
+  bool DropOne() {
+    std::vector<Candidate> kept;
+    int looks = 0;
+    BufferId chosen = kNone;
+    while (chosen == kNone && !candidates_.empty()) {
+      const Candidate top = candidates_.top();
+      candidates_.pop();
+      if (!present_[top.buffer]) continue;
+      if (locks_[top.buffer] > 0 || !MayBeDropped(top.buffer)) {
+        kept.push_back(top);
+        continue;
+      }
+      const double score = Score(top.buffer);
+      if (candidates_.empty() || score <= candidates_.top().score ||
+          ++looks == kMostLooks) {
+        chosen = top.buffer;
+      } else {
+        candidates_.push({score, top.buffer});
+      }
+    }
+    for (const Candidate& candidate : kept) candidates_.push(candidate);
+    if (chosen == kNone) return false;
+    Disappear(chosen);
+    return true;
+  }
+
+  // Whether it can be computed anew when it is needed.
+  bool MayBeDropped(BufferId b) const {
+    return NextUse(b) <= limit_[graph_.buffers[b].producer];
+  }
+
+  // Seconds per byte, and for how long it is not needed.
+  double Score(BufferId b) {
+    ++search_;
+    int ops = 0;
+    const double seconds = ChainSeconds(graph_.buffers[b].producer, &ops);
+    const double distance =
+        std::pow(NextUse(b) - at_ + 1, options_.distance_power);
+    return seconds / (static_cast<double>(graph_.buffers[b].bytes) * distance);
+  }
+
+  // Of the op, and of those whose buffers it would miss.
+  double ChainSeconds(OpId op, int* ops) {
+    search_of_[op] = search_;
+    double seconds = graph_.ops[op].seconds;
+    if (++*ops > options_.longest_chain) return kTooLong;
+    for (const BufferId b : graph_.ops[op].reads) {
+      const OpId producer = graph_.buffers[b].producer;
+      if (!IsManaged(b) || present_[b] || search_of_[producer] == search_) {
+        continue;
+      }
+      if (*ops <= options_.longest_chain)
+        seconds += ChainSeconds(producer, ops);
+    }
+    return seconds;
+  }
+
+  void Appear(BufferId b) {
+    if (!IsManaged(b) || present_[b]) return;
+    const Buffer& buffer = graph_.buffers[b];
+    present_[b] = true;
+    live_bytes_ += buffer.bytes;
+    if (buffer.movable && buffer.bytes >= options_.min_buffer_bytes &&
+        graph_.ops[buffer.producer].pure && NextUse(b) < End()) {
+      candidates_.push({Score(b), b});
+    }
+  }
+
+  void Disappear(BufferId b) {
+    present_[b] = false;
+    live_bytes_ -= graph_.buffers[b].bytes;
+  }
+
+  // What nobody reads any more goes; what others are computed from can be
+  // computed anew.
+  void DropIfUseless(BufferId b) {
+    if (present_[b] && locks_[b] == 0 && NextUse(b) == End()) Disappear(b);
+  }
+
+  void Advance(const Op& op) {
+    for (const BufferId b : op.reads) ++next_use_[b];
+  }
+
+  Position End() const { return static_cast<Position>(route_.size()); }
+
+  Position NextUse(BufferId b) const {
+    return next_use_[b] < uses_[b].size() ? uses_[b][next_use_[b]] : End();
+  }
+
+  const MemoryGraph& graph_;
+  const RematerializeOptions& options_;
+  const Schedule& route_;
+  Schedule schedule_;
+  Position at_ = 0;
+  std::vector<Position> run_position_;       // Of each op.
+  std::vector<std::vector<Position>> uses_;  // Of each buffer, in the route.
+  std::vector<size_t> next_use_;             // Index into those.
+  std::vector<bool> present_;
+  std::vector<int> locks_;
+  std::priority_queue<Candidate> candidates_;
+  int64_t search_ = 0;
+  std::vector<int64_t> search_of_;  // The latest that has come to each op.
+  std::vector<Position> limit_;     // Of each op: see FindLimits.
+  int64_t live_bytes_;
+  double seconds_left_ = 0;
+  int depth_ = 0;
+};
+
+// What to try: which is best depends on the graph and the budget.
+constexpr double kDistancePowers[] = {0.25, 0.5, 1};
+constexpr int kLongestChains[] = {8, 32, 128};
+// What meets small budgets.
+constexpr double kFrugalPower = 0.25;
+constexpr int kFrugalChain = 32;
+
+// Variables that are overwritten while they are still to be read take memory
+// that the execution does not see.
+constexpr int kMostCorrections = 3;
+
+Schedule WithinBudget(const MemoryGraph& graph, RematerializeOptions options,
+                      const Schedule& route) {
+  const int64_t budget_bytes = options.budget_bytes;
+  for (int i = 0; i < kMostCorrections; ++i) {
+    Schedule schedule = Rematerialize(graph, options, route);
+    if (schedule.empty()) break;
+    const int64_t beyond =
+        AnalyzeLiveness(graph, schedule).peak_bytes() - budget_bytes;
+    if (beyond <= 0) return schedule;
+    options.budget_bytes -= beyond;
+  }
+  return {};
+}
+
+double RecomputeSeconds(const MemoryGraph& graph, const Schedule& schedule) {
+  double seconds = 0;
+  for (const PlanItem& item : schedule) {
+    if (item.kind == ItemKind::kRecompute)
+      seconds += graph.ops[item.id].seconds;
+  }
+  return seconds;
+}
+
+}  // namespace
+
+Schedule Rematerialize(const MemoryGraph& graph,
+                       const RematerializeOptions& options,
+                       const Schedule& route) {
+  const Schedule schedule = Execution(graph, options, route).Run();
+  return schedule.empty() ? schedule : DropUnused(graph, schedule);
+}
+
+Schedule FastestRematerialization(const MemoryGraph& graph,
+                                  int64_t budget_bytes,
+                                  int64_t min_buffer_bytes,
+                                  const Schedule& route) {
+  Schedule fastest;
+  double least_seconds = 0;
+  for (const double power : kDistancePowers) {
+    for (const int chain : kLongestChains) {
+      Schedule schedule = WithinBudget(
+          graph, {budget_bytes, min_buffer_bytes, power, chain}, route);
+      if (schedule.empty()) continue;
+      const double seconds = RecomputeSeconds(graph, schedule);
+      if (!fastest.empty() && seconds >= least_seconds) continue;
+      least_seconds = seconds;
+      fastest = std::move(schedule);
+    }
+  }
+  return fastest;
+}
+
+int64_t SmallestRematerializationBudget(const MemoryGraph& graph,
+                                        int64_t min_buffer_bytes,
+                                        const Schedule& route) {
+  int64_t least = graph.FloorBytes() - 1;  // Not met.
+  int64_t met = AnalyzeLiveness(graph, route).peak_bytes();
+  while (met - least > 1 + met / 1024) {
+    const int64_t budget = least + (met - least) / 2;
+    const bool meets =
+        !WithinBudget(graph,
+                      {budget, min_buffer_bytes, kFrugalPower, kFrugalChain},
+                      route)
+             .empty();
+    (meets ? met : least) = budget;
+  }
+  return met;
+}
+
+}  // namespace sn_tf

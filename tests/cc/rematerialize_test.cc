@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "grappler_pass/planner/rematerialize.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "grappler_pass/planner/liveness.h"
+#include "grappler_pass/planner/planner.h"
+#include "grappler_pass/planner/route.h"
+#include "grappler_pass/planner/verify.h"
+#include "tests/cc/random_graph.h"
+#include "tests/cc/small_graph.h"
+
+namespace sn_tf {
+namespace {
+
+Schedule RouteOf(const MemoryGraph& graph) {
+  return ScheduleOfRoute(BuildRoute(graph));
+}
+
+int64_t PeakOf(const MemoryGraph& graph, const Schedule& schedule) {
+  return AnalyzeLiveness(graph, schedule).peak_bytes();
+}
+
+double RecomputeSeconds(const MemoryGraph& graph, const Schedule& schedule) {
+  double seconds = 0;
+  for (const PlanItem& item : schedule) {
+    if (item.kind == ItemKind::kRecompute)
+      seconds += graph.ops[item.id].seconds;
+  }
+  return seconds;
+}
+
+double StepSeconds(const MemoryGraph& graph) {
+  double seconds = 0;
+  for (const Op& op : graph.ops) seconds += op.seconds;
+  return seconds;
+}
+
+// A residual network of so many blocks: a convolution of 1 s, a normalization
+// and an activation of 0.1 s each, and a sum with the block's input; every
+// buffer of 1000 bytes.
+MemoryGraph Residual(int blocks) {
+  SmallGraph small;
+  const SmallGraph::Traits slow{1000, true, 1, 0};
+  const SmallGraph::Traits fast{1000, true, 0.1, 0};
+  small.Add("in", {}, {1000, false, 0, 0});
+  std::string last = "in";
+  const auto name = [](const char* op, int block) {
+    return op + std::to_string(block);
+  };
+  for (int i = 0; i < blocks; ++i) {
+    small.Add(name("conv", i), {last}, slow);
+    small.Add(name("norm", i), {name("conv", i)}, fast);
+    small.Add(name("act", i), {name("norm", i)}, fast);
+    small.Add(name("sum", i), {last, name("act", i)}, fast);
+    last = name("sum", i);
+  }
+  small.Add("loss", {last}, fast);
+  std::string gradient = "loss";
+  for (int i = blocks; i-- > 0;) {
+    const std::string in = i == 0 ? "in" : name("sum", i - 1);
+    small.Add(name("b_act", i), {gradient, name("act", i)}, fast);
+    small.Add(name("b_norm", i), {name("b_act", i), name("conv", i)}, fast);
+    small.Add(name("b_filter", i), {name("b_norm", i), in}, {0, false, 1, 0});
+    small.Add(name("b_conv", i), {name("b_norm", i)}, slow);
+    small.Add(name("b_sum", i), {name("b_conv", i), gradient}, fast);
+    gradient = name("b_sum", i);
+  }
+  return small.Build();
+}
+
+TEST(RematerializeTest, WhatFitsStays) {
+  const MemoryGraph graph = Residual(4);
+  const Schedule route = RouteOf(graph);
+  EXPECT_EQ(Rematerialize(graph, {PeakOf(graph, route), 1}, route), route);
+}
+
+TEST(RematerializeTest, TheCheapestIsComputedAnew) {
+  const MemoryGraph graph = Residual(2);
+  const Schedule route = RouteOf(graph);
+  const Schedule schedule =
+      Rematerialize(graph, {PeakOf(graph, route) - 1, 1}, route);
+  EXPECT_LE(PeakOf(graph, schedule), PeakOf(graph, route) - 1);
+  // Of what is there still: the block's input and act0.
+  const std::string text = ScheduleToText(graph, schedule);
+  EXPECT_NE(text.find("recompute sum0\nrun b_filter1\n"), std::string::npos)
+      << text;
+  EXPECT_EQ(schedule.size(), route.size() + 1);
+}
+
+// Deep networks, in which what waits is computed from what waits, all the way.
+TEST(RematerializeTest, DeepNetworksTakeLittleMoreTime) {
+  for (const int blocks : {20, 200, 1000}) {
+    const MemoryGraph graph = Residual(blocks);
+    const Schedule route = RouteOf(graph);
+    const double step = StepSeconds(graph);
+    const int64_t peak = PeakOf(graph, route);
+    for (const auto& [share, most] :
+         {std::pair(0.7, 0.07), std::pair(0.5, 0.2), std::pair(0.35, 0.3)}) {
+      const auto budget = static_cast<int64_t>(share * peak);
+      const Schedule schedule =
+          FastestRematerialization(graph, budget, 1, route);
+      ASSERT_FALSE(schedule.empty()) << blocks << " " << share;
+      EXPECT_LE(PeakOf(graph, schedule), budget);
+      EXPECT_LE(RecomputeSeconds(graph, schedule), most * step)
+          << blocks << " " << share;
+    }
+  }
+}
+
+TEST(RematerializeTest, TheSmallestBudgetIsMet) {
+  const MemoryGraph graph = Residual(50);
+  const Schedule route = RouteOf(graph);
+  const int64_t budget = SmallestRematerializationBudget(graph, 1, route);
+  EXPECT_LT(budget, PeakOf(graph, route) / 4);
+  EXPECT_GE(budget, graph.FloorBytes());
+  const Schedule schedule = FastestRematerialization(graph, budget, 1, route);
+  ASSERT_FALSE(schedule.empty());
+  EXPECT_LE(PeakOf(graph, schedule), budget);
+  EXPECT_TRUE(FastestRematerialization(graph, graph.FloorBytes() - 1, 1, route)
+                  .empty());
+}
+
+TEST(RematerializeTest, PlansWithoutTiersAreOfThem) {
+  const MemoryGraph graph = Residual(100);
+  PlannerOptions options;
+  options.tiers = "none";
+  options.min_buffer_bytes = 1;
+  options.budget_bytes = PeakOf(graph, RouteOf(graph)) / 3;
+  const MemoryPlan plan = MakePlan(graph, options);
+  EXPECT_TRUE(plan.feasible);
+  EXPECT_EQ(VerifyPlan(graph, plan), "");
+  EXPECT_LT(plan.added.total(), 0.3 * plan.step_seconds);
+  options.budget_bytes = plan.min_budget_bytes;
+  EXPECT_TRUE(MakePlan(graph, options).feasible);
+}
+
+// What an impure op has written is not there for long, and variables are
+// overwritten: what is computed from these comes back before, or stays.
+TEST(RematerializeTest, RandomGraphs) {
+  int met = 0;
+  for (uint32_t seed = 0; seed < 300; ++seed) {
+    const MemoryGraph graph = RandomTrainingGraph(seed, 3 + seed % 10);
+    const Schedule route = RouteOf(graph);
+    const int64_t peak = PeakOf(graph, route);
+    const int64_t floor = graph.FloorBytes();
+    for (const int quarter : {1, 2, 3}) {
+      const int64_t budget = floor + (peak - floor) * quarter / 4;
+      const Schedule schedule =
+          FastestRematerialization(graph, budget, 1, route);
+      if (schedule.empty()) continue;
+      ++met;
+      const MemoryPlan plan = PlanOfSchedule(graph, PlannerOptions(), schedule);
+      ASSERT_EQ(VerifyPlan(graph, plan), "") << "seed " << seed;
+      ASSERT_LE(plan.peak_bytes, budget) << "seed " << seed;
+    }
+  }
+  EXPECT_GT(met, 300);
+}
+
+}  // namespace
+}  // namespace sn_tf
