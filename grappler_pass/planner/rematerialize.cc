@@ -96,27 +96,23 @@ class Execution {
   // Runs an op for the first time or again: its inputs, room, the op.
   bool Execute(const PlanItem& item) {
     const Op& op = graph_.ops[item.id];
-    size_t locked = 0;
+    // All first, so that none is dropped to make room for another.
+    for (const BufferId b : op.reads) ++locks_[b];
     bool done = true;
-    for (; locked < op.reads.size() && done; ++locked) {
-      done = Lock(op.reads[locked]);
-    }
+    for (const BufferId b : op.reads) done = done && Have(b);
     done = done && MakeRoomFor(op);
     if (done) {
       schedule_.push_back(item);
       for (const BufferId b : op.writes) Appear(b);
     }
     if (item.kind == ItemKind::kRun) Advance(op);
-    while (locked > 0) Unlock(op.reads[--locked]);
+    for (const BufferId b : op.reads) Unlock(b);
     for (const BufferId b : op.writes) DropIfUseless(b);
     return done;
   }
 
-  // Has `b` in memory, and keeps it there until Unlock.
-  bool Lock(BufferId b) {
-    ++locks_[b];
-    return !IsManaged(b) || present_[b] || Recompute(b);
-  }
+  // Has `b` in memory. What is locked stays there until Unlock.
+  bool Have(BufferId b) { return !IsManaged(b) || present_[b] || Recompute(b); }
 
   void Unlock(BufferId b) {
     --locks_[b];

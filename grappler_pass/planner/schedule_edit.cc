@@ -2,6 +2,7 @@
 #include "grappler_pass/planner/schedule_edit.h"
 
 #include <algorithm>
+#include <set>
 
 namespace sn_tf {
 namespace {
@@ -58,6 +59,33 @@ std::vector<bool> Needed(const MemoryGraph& graph, const Schedule& schedule) {
     }
   }
   return needed;
+}
+
+// Whether `moved`, which stands behind `op`, may stand before it as well, and
+// everybody reads what he has read. `behind` stays behind, and `late` is
+// written there, or by `op`.
+bool MayComeBefore(const MemoryGraph& graph, OpId op, const PlanItem& moved,
+                   const std::vector<PlanItem>& behind,
+                   const std::set<BufferId>& late) {
+  const std::vector<BufferId>& read = graph.ops[op].reads;
+  if (moved.kind == ItemKind::kRecompute) {
+    const auto is_late = [&late](BufferId b) { return late.count(b) > 0; };
+    const auto is_read = [&read](BufferId b) {
+      return std::binary_search(read.begin(), read.end(), b);
+    };
+    const std::vector<BufferId>& reads = graph.ops[moved.id].reads;
+    const std::vector<BufferId>& writes = graph.ops[moved.id].writes;
+    return std::none_of(reads.begin(), reads.end(), is_late) &&
+           std::none_of(writes.begin(), writes.end(), is_late) &&
+           std::none_of(writes.begin(), writes.end(), is_read);
+  }
+  if (moved.kind != ItemKind::kSwapIn) return false;
+  // What has not left by then comes back behind too: what is waited for there,
+  // and what `op` reads.
+  const PlanItem its_wait{ItemKind::kSwapWait, moved.id};
+  return late.count(moved.id) == 0 &&
+         std::find(behind.begin(), behind.end(), its_wait) == behind.end() &&
+         !std::binary_search(read.begin(), read.end(), moved.id);
 }
 
 }  // namespace
@@ -141,18 +169,21 @@ Schedule KeepPartnersTogether(const MemoryGraph& graph,
       continue;
     }
     std::vector<PlanItem> behind;
+    std::set<BufferId> late(graph.ops[item.id].writes.begin(),
+                            graph.ops[item.id].writes.end());
     for (size_t between = p + 1; between < q; ++between) {
       const PlanItem& moved = schedule[between];
-      // What has not left by then comes back behind both too: what is waited
-      // for in between, and what the first one reads.
-      const PlanItem its_wait{ItemKind::kSwapWait, moved.id};
-      const std::vector<BufferId>& read = graph.ops[item.id].reads;
-      const bool restores =
-          moved.kind == ItemKind::kRecompute ||
-          (moved.kind == ItemKind::kSwapIn &&
-           std::find(behind.begin(), behind.end(), its_wait) == behind.end() &&
-           !std::binary_search(read.begin(), read.end(), moved.id));
-      (restores ? result : behind).push_back(moved);
+      if (MayComeBefore(graph, item.id, moved, behind, late)) {
+        result.push_back(moved);
+        continue;
+      }
+      behind.push_back(moved);
+      if (moved.kind == ItemKind::kRecompute) {
+        const std::vector<BufferId>& written = graph.ops[moved.id].writes;
+        late.insert(written.begin(), written.end());
+      } else if (moved.kind == ItemKind::kSwapIn) {
+        late.insert(moved.id);
+      }
     }
     result.push_back(item);
     result.push_back(schedule[q]);
