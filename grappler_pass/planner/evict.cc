@@ -75,10 +75,7 @@ class Round {
     for (size_t v = 0; v < liveness_.versions.size(); ++v) {
       const Version& version = liveness_.versions[v];
       const Buffer& buffer = graph_.buffers[version.buffer];
-      if (!buffer.movable || buffer.view ||
-          buffer.bytes < options_.min_buffer_bytes) {
-        continue;
-      }
+      if (!buffer.MayMove(options_.min_buffer_bytes)) continue;
       Position last = version.begin;
       for (const Position read : version.reads) {
         if (schedule_[read].kind == ItemKind::kSwapOut) continue;

@@ -45,6 +45,12 @@ int64_t MemoryGraph::FloorBytes() const {
   return resident_bytes + (largest == kNone ? 0 : LayerBytes(largest));
 }
 
+double MemoryGraph::StepSeconds() const {
+  double seconds = 0;
+  for (const Op& op : ops) seconds += op.seconds;
+  return seconds;
+}
+
 std::vector<std::vector<OpId>> MemoryGraph::Successors() const {
   std::vector<std::vector<OpId>> successors(ops.size());
   for (size_t i = 0; i < ops.size(); ++i) {

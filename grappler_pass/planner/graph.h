@@ -63,6 +63,12 @@ struct Buffer {
   // Views only: the op that overwrites the variable, or kNone. It overwrites no
   // other variable.
   OpId overwriter = kNone;
+
+  // Whether a plan may take it away, where buffers of less than `least_bytes`
+  // stay.
+  bool MayMove(int64_t least_bytes) const {
+    return movable && !view && bytes >= least_bytes;
+  }
 };
 
 struct MemoryGraph {
@@ -80,6 +86,9 @@ struct MemoryGraph {
 
   // resident + max(l_i): no plan that runs ops whole can need less.
   int64_t FloorBytes() const;
+
+  // Of all ops, one after the other.
+  double StepSeconds() const;
 
   // Per op, those that come directly after it, ascending.
   std::vector<std::vector<OpId>> Successors() const;

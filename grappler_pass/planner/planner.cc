@@ -2,9 +2,7 @@
 #include "grappler_pass/planner/planner.h"
 
 #include <algorithm>
-#include <iterator>
 #include <optional>
-#include <string_view>
 #include <utility>
 
 #include "cc/core/tier_spec.h"
@@ -42,7 +40,7 @@ std::optional<SegmentOptions> SegmentOptionsOf(const PlannerOptions& options) {
   } else if (options.policy == "memory_centric") {
     segments.recompute = SegmentRecompute::kMemoryCentric;
   } else if (options.policy == "superneurons") {
-    segments.swap_checkpoints = MaySwap(options);
+    segments.swap_checkpoints = options.tiers != "none";
   } else if (options.policy != "cost_aware") {
     return std::nullopt;
   }
@@ -142,47 +140,41 @@ Schedule SwapLessWhereFaster(const MemoryGraph& graph, const CostModel& costs,
   return schedule;
 }
 
-// Where recomputation alone is faster than `schedule`, or meets the budget when
-// that does not: that.
-Schedule RecomputeWhereFaster(const MemoryGraph& graph, const CostModel& costs,
-                              const PlannerOptions& options,
-                              const Schedule& route, Schedule schedule) {
+// The fastest with recomputation alone that this planner finds; empty where the
+// options do not allow it, or none meets the budget.
+Schedule RecomputeAlone(const MemoryGraph& graph, const CostModel& costs,
+                        const PlannerOptions& options, const Schedule& route) {
   const int64_t budget = options.budget_bytes;
-  if (!EvictOptionsOf(options, budget).allow_recompute) return schedule;
-  Schedule other = Settle(
+  if (!EvictOptionsOf(options, budget).allow_recompute) return {};
+  return Settle(
       graph, costs, budget,
       FastestRematerialization(graph, budget, options.min_buffer_bytes, route));
-  if (other.empty()) return schedule;
-  const bool better = PeakOf(graph, schedule) > budget ||
-                      Simulate(graph, costs, other).added.total() <
-                          Simulate(graph, costs, schedule).added.total();
-  return better ? other : schedule;
 }
 
-// Where there are no tiers: the plan, whose schedule is the route. False where
-// rematerialization does not meet the budget.
-bool RecomputeOnly(const MemoryGraph& graph, const CostModel& costs,
-                   const PlannerOptions& options, MemoryPlan* plan) {
-  const int64_t budget = options.budget_bytes;
-  const EvictOptions evict = EvictOptionsOf(options, budget);
-  if (evict.allow_swap || !evict.allow_recompute) return false;
-  Schedule schedule =
-      Settle(graph, costs, budget,
-             FastestRematerialization(graph, budget, options.min_buffer_bytes,
-                                      plan->schedule));
+// Whether `schedule` meets the budget, and adds less time than `other` if that
+// meets it too.
+bool IsBetter(const MemoryGraph& graph, const CostModel& costs, int64_t budget,
+              const Schedule& schedule, const Schedule& other) {
   if (schedule.empty()) return false;
-  plan->min_budget_bytes =
-      std::min(budget, SmallestRematerializationBudget(
-                           graph, options.min_buffer_bytes, plan->schedule));
-  plan->schedule = std::move(schedule);
-  return true;
+  return PeakOf(graph, other) > budget ||
+         Simulate(graph, costs, schedule).added.total() <
+             Simulate(graph, costs, other).added.total();
 }
 
-// The plan, whose schedule is the route; it may remain infeasible.
-void SwapAndRecompute(const MemoryGraph& graph, const CostModel& costs,
-                      const PlannerOptions& options, MemoryPlan* plan) {
+// The plan of a graph whose route, its schedule, is above the budget; it may
+// remain infeasible.
+void Move(const MemoryGraph& graph, const CostModel& costs,
+          const PlannerOptions& options, MemoryPlan* plan) {
   const int64_t budget = options.budget_bytes;
   const Schedule& route = plan->schedule;
+  Schedule recomputed = RecomputeAlone(graph, costs, options, route);
+  if (!recomputed.empty() && !MaySwap(options)) {
+    plan->min_budget_bytes =
+        std::min(budget, SmallestRematerializationBudget(
+                             graph, options.min_buffer_bytes, route));
+    plan->schedule = std::move(recomputed);
+    return;
+  }
   const Schedule smallest = SmallestSchedule(graph, costs, options, route);
   Schedule schedule =
       EvictUntilFits(graph, costs, EvictOptionsOf(options, budget), route);
@@ -194,8 +186,9 @@ void SwapAndRecompute(const MemoryGraph& graph, const CostModel& costs,
     schedule =
         SwapLessWhereFaster(graph, costs, options, route, std::move(settled));
   }
-  schedule =
-      RecomputeWhereFaster(graph, costs, options, route, std::move(schedule));
+  if (IsBetter(graph, costs, budget, recomputed, schedule)) {
+    schedule = std::move(recomputed);
+  }
   // Where this budget is met, a peak below it need not be met as a budget.
   plan->min_budget_bytes = std::min(PeakOf(graph, smallest),
                                     std::max(budget, PeakOf(graph, schedule)));
@@ -215,7 +208,7 @@ void Finish(const MemoryGraph& graph, const CostModel& costs,
   if (!plan->feasible && plan->min_budget_bytes == 0) {
     plan->min_budget_bytes = plan->peak_bytes;
   }
-  for (const Op& op : graph.ops) plan->step_seconds += op.seconds;
+  plan->step_seconds = graph.StepSeconds();
   for (Position p = liveness.peak_position();
        p >= 0 && p < static_cast<Position>(plan->schedule.size()); ++p) {
     const PlanItem& item = plan->schedule[p];
@@ -259,11 +252,9 @@ MemoryPlan MakeSegmentPlan(const MemoryGraph& graph,
 }  // namespace
 
 bool MaySwap(const PlannerOptions& options) {
-  constexpr std::string_view kRecomputeOnly[] = {
-      "speed_centric", "memory_centric", "cost_aware"};
-  return options.tiers != "none" &&
-         std::find(std::begin(kRecomputeOnly), std::end(kRecomputeOnly),
-                   options.policy) == std::end(kRecomputeOnly);
+  const auto segments = SegmentOptionsOf(options);
+  return segments.has_value() ? segments->swap_checkpoints
+                              : options.tiers != "none";
 }
 
 bool IgnoresBudget(const PlannerOptions& options) {
@@ -283,9 +274,7 @@ MemoryPlan MakePlan(const MemoryGraph& graph, const PlannerOptions& options) {
   MemoryPlan plan = RoutePlan(graph, options.budget_bytes);
   const bool moves = options.policy != "liveness" && options.budget_bytes > 0 &&
                      plan.route_peak_bytes > options.budget_bytes;
-  if (moves && !RecomputeOnly(graph, costs, options, &plan)) {
-    SwapAndRecompute(graph, costs, options, &plan);
-  }
+  if (moves) Move(graph, costs, options, &plan);
   Finish(graph, costs, &plan);
   return plan;
 }

@@ -22,15 +22,9 @@ ChainFinder::ChainFinder(const MemoryGraph& graph, const CostModel& costs,
       costs_(costs),
       liveness_(liveness),
       stored_(stored),
-      run_position_(graph.ops.size(), kNone),
+      runs_(graph, schedule),
       op_search_(graph.ops.size(), 0),
-      buffer_search_(graph.buffers.size(), 0) {
-  for (size_t p = 0; p < schedule.size(); ++p) {
-    if (schedule[p].kind == ItemKind::kRun) {
-      run_position_[schedule[p].id] = static_cast<Position>(p);
-    }
-  }
-}
+      buffer_search_(graph.buffers.size(), 0) {}
 
 std::optional<RecomputeChain> ChainFinder::Find(BufferId buffer, Position at,
                                                 double max_seconds) {
@@ -57,7 +51,7 @@ bool ChainFinder::Collect(OpId op, Position at, double max_seconds,
   for (const BufferId b : graph_.ops[op].reads) {
     const Buffer& buffer = graph_.buffers[b];
     if (buffer.view) {
-      if (!ViewIntact(b, at)) return false;
+      if (!runs_.IsIntact(buffer, at)) return false;
     } else if (AliveAt(b, at)) {
       continue;
     } else if (stored_[b]) {
@@ -78,11 +72,6 @@ bool ChainFinder::AliveAt(BufferId buffer, Position at) const {
     if (version.begin < at && at <= version.end) return true;
   }
   return false;
-}
-
-bool ChainFinder::ViewIntact(BufferId view, Position at) const {
-  const OpId overwriter = graph_.buffers[view].overwriter;
-  return overwriter == kNone || run_position_[overwriter] >= at;
 }
 
 }  // namespace sn_tf

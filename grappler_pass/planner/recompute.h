@@ -9,6 +9,7 @@
 #include "grappler_pass/planner/cost.h"
 #include "grappler_pass/planner/liveness.h"
 #include "grappler_pass/planner/plan.h"
+#include "grappler_pass/planner/run_positions.h"
 
 namespace sn_tf {
 
@@ -38,13 +39,12 @@ class ChainFinder {
  private:
   bool Collect(OpId op, Position at, double max_seconds, RecomputeChain* chain);
   bool AliveAt(BufferId buffer, Position at) const;
-  bool ViewIntact(BufferId view, Position at) const;
 
   const MemoryGraph& graph_;
   const CostModel& costs_;
   const Liveness& liveness_;
   const std::vector<bool>& stored_;
-  std::vector<Position> run_position_;  // Of each op.
+  const RunPositions runs_;
   // The search now under way, and the latest that has come to each op, and that
   // has brought back each buffer from its tier.
   int64_t search_ = 0;

@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "grappler_pass/planner/liveness.h"
+#include "grappler_pass/planner/run_positions.h"
 #include "grappler_pass/planner/schedule_edit.h"
+#include "grappler_pass/planner/timeline.h"
 
 namespace sn_tf {
 namespace {
@@ -30,23 +32,19 @@ class Execution {
       : graph_(graph),
         options_(options),
         route_(route),
-        run_position_(graph.ops.size(), kNone),
+        runs_(graph, route),
         uses_(graph.buffers.size()),
         next_use_(graph.buffers.size(), 0),
         present_(graph.buffers.size(), false),
         locks_(graph.buffers.size(), 0),
         search_of_(graph.ops.size(), 0),
-        live_bytes_(graph.resident_bytes) {
-    double step_seconds = 0;
+        live_bytes_(graph.resident_bytes),
+        seconds_left_(kMostSteps * graph.StepSeconds()) {
     for (size_t p = 0; p < route.size(); ++p) {
-      const Op& op = graph.ops[route[p].id];
-      run_position_[route[p].id] = static_cast<Position>(p);
-      for (const BufferId b : op.reads) {
+      for (const BufferId b : graph.ops[route[p].id].reads) {
         uses_[b].push_back(static_cast<Position>(p));
       }
-      step_seconds += op.seconds;
     }
-    seconds_left_ = kMostSteps * step_seconds;
     FindLimits();
   }
 
@@ -87,7 +85,7 @@ class Execution {
                                       ? limit_[read.producer]
                                       : uses_[b].back());
         } else if (read.overwriter != kNone) {
-          limit = std::min(limit, run_position_[read.overwriter]);
+          limit = std::min(limit, runs_.Of(read.overwriter));
         }
       }
     }
@@ -147,15 +145,15 @@ class Execution {
   }
 
   bool DropOne() {
-    std::vector<Candidate> kept;
+    std::vector<Candidate> locked;
     int looks = 0;
     BufferId chosen = kNone;
     while (chosen == kNone && !candidates_.empty()) {
       const Candidate top = candidates_.top();
       candidates_.pop();
-      if (!present_[top.buffer]) continue;
-      if (locks_[top.buffer] > 0 || !MayBeDropped(top.buffer)) {
-        kept.push_back(top);
+      if (!present_[top.buffer] || !MayBeDropped(top.buffer)) continue;
+      if (locks_[top.buffer] > 0) {
+        locked.push_back(top);
         continue;
       }
       const double score = Score(top.buffer);
@@ -166,13 +164,14 @@ class Execution {
         candidates_.push({score, top.buffer});
       }
     }
-    for (const Candidate& candidate : kept) candidates_.push(candidate);
+    for (const Candidate& candidate : locked) candidates_.push(candidate);
     if (chosen == kNone) return false;
     Disappear(chosen);
     return true;
   }
 
-  // Whether it can be computed anew when it is needed.
+  // Whether it can be computed anew when it is needed next. If not, then not
+  // later either.
   bool MayBeDropped(BufferId b) const {
     return NextUse(b) <= limit_[graph_.buffers[b].producer];
   }
@@ -194,11 +193,9 @@ class Execution {
     if (++*ops > options_.longest_chain) return kTooLong;
     for (const BufferId b : graph_.ops[op].reads) {
       const OpId producer = graph_.buffers[b].producer;
-      if (!IsManaged(b) || present_[b] || search_of_[producer] == search_) {
-        continue;
-      }
-      if (*ops <= options_.longest_chain)
+      if (IsManaged(b) && !present_[b] && search_of_[producer] != search_) {
         seconds += ChainSeconds(producer, ops);
+      }
     }
     return seconds;
   }
@@ -208,8 +205,7 @@ class Execution {
     const Buffer& buffer = graph_.buffers[b];
     present_[b] = true;
     live_bytes_ += buffer.bytes;
-    if (buffer.movable && buffer.bytes >= options_.min_buffer_bytes &&
-        graph_.ops[buffer.producer].pure && NextUse(b) < End()) {
+    if (buffer.MayMove(options_.min_buffer_bytes) && MayBeDropped(b)) {
       candidates_.push({Score(b), b});
     }
   }
@@ -240,7 +236,7 @@ class Execution {
   const Schedule& route_;
   Schedule schedule_;
   Position at_ = 0;
-  std::vector<Position> run_position_;       // Of each op.
+  const RunPositions runs_;
   std::vector<std::vector<Position>> uses_;  // Of each buffer, in the route.
   std::vector<size_t> next_use_;             // Index into those.
   std::vector<bool> present_;
@@ -250,7 +246,7 @@ class Execution {
   std::vector<int64_t> search_of_;  // The latest that has come to each op.
   std::vector<Position> limit_;     // Of each op: see FindLimits.
   int64_t live_bytes_;
-  double seconds_left_ = 0;
+  double seconds_left_;
   int depth_ = 0;
 };
 
@@ -279,15 +275,6 @@ Schedule WithinBudget(const MemoryGraph& graph, RematerializeOptions options,
   return {};
 }
 
-double RecomputeSeconds(const MemoryGraph& graph, const Schedule& schedule) {
-  double seconds = 0;
-  for (const PlanItem& item : schedule) {
-    if (item.kind == ItemKind::kRecompute)
-      seconds += graph.ops[item.id].seconds;
-  }
-  return seconds;
-}
-
 }  // namespace
 
 Schedule Rematerialize(const MemoryGraph& graph,
@@ -308,7 +295,8 @@ Schedule FastestRematerialization(const MemoryGraph& graph,
       Schedule schedule = WithinBudget(
           graph, {budget_bytes, min_buffer_bytes, power, chain}, route);
       if (schedule.empty()) continue;
-      const double seconds = RecomputeSeconds(graph, schedule);
+      const double seconds =
+          Simulate(graph, CostModel(), schedule).added.recompute;
       if (!fastest.empty() && seconds >= least_seconds) continue;
       least_seconds = seconds;
       fastest = std::move(schedule);

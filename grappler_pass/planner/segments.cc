@@ -7,6 +7,7 @@
 
 #include "grappler_pass/planner/liveness.h"
 #include "grappler_pass/planner/op_kinds.h"
+#include "grappler_pass/planner/run_positions.h"
 #include "grappler_pass/planner/schedule_edit.h"
 
 namespace sn_tf {
@@ -24,13 +25,6 @@ Position ReadBehind(const Version& version, Position turn) {
     if (read > turn) return read;
   }
   return kNone;
-}
-
-bool MayBeDropped(const MemoryGraph& graph, const SegmentOptions& options,
-                  const Buffer& buffer) {
-  return buffer.movable && !buffer.view &&
-         buffer.bytes >= options.min_buffer_bytes &&
-         graph.ops[buffer.producer].pure;
 }
 
 // Whether a buffer of `op` is a checkpoint.
@@ -53,13 +47,10 @@ class Recomputation {
       : graph_(graph),
         options_(options),
         route_(route),
-        run_position_(graph.ops.size(), kNone),
+        runs_(graph, route),
         dropped_(graph.buffers.size(), false),
         stays_(graph.buffers.size(), false),
         written_at_(graph.buffers.size(), kNone) {
-    for (size_t p = 0; p < route.size(); ++p) {
-      run_position_[route[p].id] = static_cast<Position>(p);
-    }
     Drop();
     DecideWhatStays();
   }
@@ -84,10 +75,11 @@ class Recomputation {
     turn_ = liveness.peak_position();
     for (const Version& version : liveness.versions) {
       const Buffer& buffer = graph_.buffers[version.buffer];
-      dropped_[version.buffer] =
-          MayBeDropped(graph_, options_, buffer) &&
-          !IsCheckpoint(graph_, options_, graph_.ops[buffer.producer]) &&
-          ReadBehind(version, turn_) != kNone;
+      const Op& producer = graph_.ops[buffer.producer];
+      dropped_[version.buffer] = buffer.MayMove(options_.min_buffer_bytes) &&
+                                 producer.pure &&
+                                 !IsCheckpoint(graph_, options_, producer) &&
+                                 ReadBehind(version, turn_) != kNone;
     }
   }
 
@@ -158,7 +150,7 @@ class Recomputation {
     visited->push_back(op);
     for (const BufferId b : graph_.ops[op].reads) {
       const Buffer& read = graph_.buffers[b];
-      if (read.view && !IsIntact(read)) return false;
+      if (read.view && !runs_.IsIntact(read, at_)) return false;
       if (!dropped_[b] || IsBack(b)) continue;
       if (std::find(visited->begin(), visited->end(), read.producer) ==
           visited->end()) {
@@ -170,16 +162,12 @@ class Recomputation {
     return true;
   }
 
-  bool IsIntact(const Buffer& view) const {
-    return view.overwriter == kNone || run_position_[view.overwriter] >= at_;
-  }
-
   const MemoryGraph& graph_;
   const SegmentOptions& options_;
   const Schedule& route_;
   Position turn_ = 0;
   Position at_ = 0;
-  std::vector<Position> run_position_;  // Of each op.
+  const RunPositions runs_;
   // Of each buffer:
   std::vector<bool> dropped_;
   std::vector<bool> stays_;
@@ -197,9 +185,7 @@ Schedule SwapCheckpoints(const MemoryGraph& graph,
       std::find(schedule.begin(), schedule.end(), item) - schedule.begin());
   ScheduleInserter inserter;
   for (const Version& version : liveness.versions) {
-    const Buffer& buffer = graph.buffers[version.buffer];
-    if (!buffer.movable || buffer.view ||
-        buffer.bytes < options.min_buffer_bytes ||
+    if (!graph.buffers[version.buffer].MayMove(options.min_buffer_bytes) ||
         schedule[version.begin].kind != ItemKind::kRun) {
       continue;
     }

@@ -42,9 +42,8 @@ Schedule SwapAcross(const MemoryGraph& graph, const EvictOptions& options,
   ScheduleInserter inserter;
   for (const Version& version : liveness.versions) {
     const BufferId b = version.buffer;
-    const Buffer& buffer = graph.buffers[b];
-    if (version.begin >= at || !buffer.movable || buffer.view ||
-        buffer.bytes < options.min_buffer_bytes) {
+    if (version.begin >= at ||
+        !graph.buffers[b].MayMove(options.min_buffer_bytes)) {
       continue;
     }
     const Position next = NextRead(schedule, version, end);

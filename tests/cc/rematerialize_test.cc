@@ -10,6 +10,7 @@
 #include "grappler_pass/planner/liveness.h"
 #include "grappler_pass/planner/planner.h"
 #include "grappler_pass/planner/route.h"
+#include "grappler_pass/planner/timeline.h"
 #include "grappler_pass/planner/verify.h"
 #include "tests/cc/random_graph.h"
 #include "tests/cc/small_graph.h"
@@ -23,21 +24,6 @@ Schedule RouteOf(const MemoryGraph& graph) {
 
 int64_t PeakOf(const MemoryGraph& graph, const Schedule& schedule) {
   return AnalyzeLiveness(graph, schedule).peak_bytes();
-}
-
-double RecomputeSeconds(const MemoryGraph& graph, const Schedule& schedule) {
-  double seconds = 0;
-  for (const PlanItem& item : schedule) {
-    if (item.kind == ItemKind::kRecompute)
-      seconds += graph.ops[item.id].seconds;
-  }
-  return seconds;
-}
-
-double StepSeconds(const MemoryGraph& graph) {
-  double seconds = 0;
-  for (const Op& op : graph.ops) seconds += op.seconds;
-  return seconds;
 }
 
 // A residual network of so many blocks: a convolution of 1 s, a normalization
@@ -97,7 +83,7 @@ TEST(RematerializeTest, DeepNetworksTakeLittleMoreTime) {
   for (const int blocks : {20, 200, 1000}) {
     const MemoryGraph graph = Residual(blocks);
     const Schedule route = RouteOf(graph);
-    const double step = StepSeconds(graph);
+    const double step = graph.StepSeconds();
     const int64_t peak = PeakOf(graph, route);
     for (const auto& [share, most] :
          {std::pair(0.7, 0.07), std::pair(0.5, 0.2), std::pair(0.35, 0.3)}) {
@@ -106,7 +92,8 @@ TEST(RematerializeTest, DeepNetworksTakeLittleMoreTime) {
           FastestRematerialization(graph, budget, 1, route);
       ASSERT_FALSE(schedule.empty()) << blocks << " " << share;
       EXPECT_LE(PeakOf(graph, schedule), budget);
-      EXPECT_LE(RecomputeSeconds(graph, schedule), most * step)
+      EXPECT_LE(Simulate(graph, CostModel(), schedule).added.recompute,
+                most * step)
           << blocks << " " << share;
     }
   }
