@@ -46,7 +46,13 @@ GraphRecord::~GraphRecord() {
 
 GraphKnowledge GraphRecord::Knowledge() const {
   const std::lock_guard<std::mutex> lock(mutex_);
-  return knowledge_;
+  return KnowledgeForPlan();
+}
+
+GraphKnowledge GraphRecord::KnowledgeForPlan() const {
+  GraphKnowledge knowledge = knowledge_;
+  knowledge.in_use_bytes = most_in_use_bytes_;
+  return knowledge;
 }
 
 void GraphRecord::SetPlan(const PlannedGraph& planned,
@@ -145,6 +151,7 @@ absl::Status GraphRecord::OnStepBegin(int64_t step_id,
 
 void GraphRecord::CheckResident() {
   const int64_t in_use = arena_->stats().arena.in_use_bytes;
+  most_in_use_bytes_ = std::max(most_in_use_bytes_, in_use);
   const std::shared_ptr<Session> session = session_.lock();
   if (in_use <= planned_resident_bytes_ || outgrown_ == kMostReplans ||
       options_.budget_bytes == 0 || !knowledge_.profile.has_value() ||
@@ -356,6 +363,7 @@ void GraphRecord::ReconsiderInfeasible() {
     knowledge_.profile->begin_bytes -= freed;
     knowledge_.profile->peak_bytes -= freed;
   }
+  most_in_use_bytes_ = 0;
   state_ = State::kProvisional;
   session->ForgetReport(function_);
   session->WantNewGeneration();
@@ -371,8 +379,8 @@ void GraphRecord::ConsiderTimes(OpSeconds seconds) {
   sampler_.reset();
   const auto begin = std::chrono::steady_clock::now();
   knowledge_.op_seconds = std::move(seconds);
-  const auto choice =
-      ChooseByTimes(*item_, options_, knowledge_, schedule_, instance_seconds_);
+  const auto choice = ChooseByTimes(*item_, options_, KnowledgeForPlan(),
+                                    schedule_, instance_seconds_);
   const std::shared_ptr<Session> session = session_.lock();
   if (!choice.ok() || session == nullptr) return;
   if (choice->replace) {

@@ -61,6 +61,9 @@ class GraphRecord : public StepObserver {
  private:
   enum class State { kProvisional, kSettled, kInfeasible };
 
+  // With the most that a step has found in use: a plan may be made while input
+  // pipelines hold less than they will.
+  GraphKnowledge KnowledgeForPlan() const;
   // NoteDims; tells the session of batch sizes.
   std::optional<double> Grew(
       const std::vector<tensorflow::TensorShape>& shapes);
@@ -75,7 +78,8 @@ class GraphRecord : public StepObserver {
   // Asks for a plan made from op times where it beats the present one by more
   // than a new instance costs.
   void ConsiderTimes(OpSeconds seconds);
-  // Asks for a plan with more room where more is in use than it was made for.
+  // Notes what is in use. Asks for a plan with more room where more is in use
+  // than it was made for.
   void CheckResident();
   void Publish(const PlannedGraph& planned, double plan_seconds) const;
   void BeginTrace(int64_t step_id);
@@ -108,6 +112,7 @@ class GraphRecord : public StepObserver {
   // has found more.
   int64_t planned_resident_bytes_ = 0;
   int outgrown_ = 0;
+  int64_t most_in_use_bytes_ = 0;
   // The smallest budget of the latest plan, and what was resident for it.
   int64_t min_budget_bytes_ = 0;
   int64_t min_budget_resident_bytes_ = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The Grappler optimizer: import -> route -> plan -> verify -> rewrite.
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <memory>
@@ -151,9 +152,9 @@ class SuperNeuronsPass : public tensorflow::grappler::CustomGraphOptimizer {
     return absl::OkStatus();
   }
 
-  // Plans with what is in use now. Where that leaves no room for any plan,
-  // because of a step that runs beside this or of what is about to be freed,
-  // with what was in use when the measured step began.
+  // Plans with what is in use now, or was when a step began. Where that leaves
+  // no room for any plan, because of a step that runs beside this or of what is
+  // about to be freed, with what was in use when the measured step began.
   static absl::StatusOr<PlannedGraph> PlanForNow(const GrapplerItem& item,
                                                  const PlannerOptions& options,
                                                  GraphKnowledge knowledge,
@@ -163,7 +164,8 @@ class SuperNeuronsPass : public tensorflow::grappler::CustomGraphOptimizer {
                  ? PlanIntoArena(item, options, knowledge, arena.Snapshot())
                  : PlanGraph(item, options, knowledge);
     };
-    knowledge.in_use_bytes = arena.stats().arena.in_use_bytes;
+    knowledge.in_use_bytes =
+        std::max(knowledge.in_use_bytes, arena.stats().arena.in_use_bytes);
     absl::StatusOr<PlannedGraph> planned = plan();
     if (!knowledge.profile.has_value() || !planned.ok() ||
         planned->plan.feasible) {

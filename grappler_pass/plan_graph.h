@@ -38,7 +38,8 @@ struct GraphKnowledge {
   NamedSchedule profiled_schedule;
   // Of timed steps; none: estimated.
   std::optional<OpSeconds> op_seconds;
-  // In use now, before the step; 0: what was when the measured step began.
+  // In use before the step, now or at most; 0: what was when the measured step
+  // began.
   int64_t in_use_bytes = 0;
   // Free bytes that were of no use to a step, because they were in pieces.
   int64_t scattered_bytes = 0;
