@@ -47,9 +47,9 @@ bool IsResidentSource(const NodeDef& node) {
 }
 
 bool IsStepInput(const NodeDef& node) {
-  static const auto* const kInputs =
-      new Names{"IteratorGetNext", "IteratorGetNextSync", "_Arg",
-                "Placeholder",     "QueueDequeueV2",      "QueueDequeueManyV2"};
+  static const auto* const kInputs = new Names{
+      "IteratorGetNext", "IteratorGetNextSync", "OptionalGetValue",  "_Arg",
+      "Placeholder",     "QueueDequeueV2",      "QueueDequeueManyV2"};
   return Contains(*kInputs, node);
 }
 

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -20,6 +21,7 @@
 #include "grappler_pass/keep_random_state.h"
 #include "grappler_pass/observe_nodes.h"
 #include "grappler_pass/plan_graph.h"
+#include "grappler_pass/region.h"
 #include "grappler_pass/rewrite.h"
 #include "grappler_pass/session.h"
 #include "grappler_pass/split_sums.h"
@@ -115,9 +117,12 @@ class SuperNeuronsPass : public tensorflow::grappler::CustomGraphOptimizer {
     SplitSums(&split_graph);
     GrapplerItem split = item.WithGraph(std::move(split_graph));
     TF_RETURN_IF_ERROR(UnfoldConstants(&split));
+    const absl::StatusOr<std::optional<Region>> region = FindRegion(split);
+    if (!region.ok()) return region.status();
+    const GrapplerItem& step = region->has_value() ? (*region)->item : split;
     const std::shared_ptr<GraphRecord> record =
         session_ != nullptr
-            ? session_->Record(item.id, FingerprintOf(split.graph))
+            ? session_->Record(item.id, FingerprintOf(step.graph))
             : std::make_shared<GraphRecord>(item.id);
     GraphKnowledge knowledge = record->Knowledge();
     PlannerOptions options = options_;
@@ -125,7 +130,7 @@ class SuperNeuronsPass : public tensorflow::grappler::CustomGraphOptimizer {
       options.batch_size = session_->seen_batch_size();
     }
     const absl::StatusOr<PlannedGraph> planned =
-        PlanForNow(split, options, std::move(knowledge), *arena);
+        PlanForNow(step, options, std::move(knowledge), *arena);
     if (!planned.ok()) return planned.status();
     if (!planned->imported.unsupported.empty()) {
       ReportReason(item, planned->imported.unsupported);
@@ -137,18 +142,22 @@ class SuperNeuronsPass : public tensorflow::grappler::CustomGraphOptimizer {
     }
     const std::chrono::duration<double> seconds =
         std::chrono::steady_clock::now() - begin;
-    record->SetPlan(*planned, options, split, session_, seconds.count());
+    record->SetPlan(*planned, options, step, session_, seconds.count());
     const int64_t observer = RegisterObserver(record);
     if (session_ != nullptr) session_->OwnObserver(observer);
     if (planned->plan.feasible) {
       *optimized =
-          RewriteGraph(split.graph, planned->imported, planned->plan,
+          RewriteGraph(step.graph, planned->imported, planned->plan,
                        planned->inputs, {observer, observer, observer},
                        {TiersOf(options), options.swap_dir,
                         planned->plan.departure == Departure::kWhenNeeded});
     } else {
-      Guard(split.graph, *planned, observer, optimized);
+      Guard(step.graph, *planned, observer, optimized);
     }
+    if (!region->has_value()) return absl::OkStatus();
+    absl::StatusOr<GraphDef> whole = PutBack(split.graph, **region, *optimized);
+    if (!whole.ok()) return whole.status();
+    *optimized = *std::move(whole);
     return absl::OkStatus();
   }
 
