@@ -79,6 +79,25 @@ bool ControlFlow::Contains(int outer, int inner) const {
   return std::includes(many.begin(), many.end(), few.begin(), few.end());
 }
 
+bool ControlFlow::IsInLoop(int context) const {
+  const Conditions& conditions = conditions_[context];
+  return std::any_of(
+      conditions.begin(), conditions.end(),
+      [this](int condition) { return outside_.count(condition) > 0; });
+}
+
+bool ControlFlow::IsLoopBody(int context) const {
+  // As many conditions for going on as there are loops, and no others.
+  int loops = 0;
+  int goes_on = 0;
+  for (const int condition : conditions_[context]) {
+    loops += static_cast<int>(outside_.count(condition));
+    goes_on += static_cast<int>(goes_on_.count(condition));
+  }
+  return loops > 0 && loops == goes_on &&
+         loops + goes_on == static_cast<int>(conditions_[context].size());
+}
+
 int ControlFlow::Intern(Conditions conditions) {
   const auto [found, added] =
       contexts_.try_emplace(conditions, static_cast<int>(conditions_.size()));
@@ -122,8 +141,12 @@ void ControlFlow::NoteOutput(const NodeInput& input) {
   if (!added) return;
   const std::string predicate =
       tensorflow::ParseTensorName(node.input(1)).ToString();
-  found->second =
-      Union(context_[input.node], Intern({ConditionOf(predicate, input.port)}));
+  const int condition = ConditionOf(predicate, input.port);
+  const NodeInput& decides = inputs_[input.node][1];
+  if (input.port == 1 && graph_.node(decides.node).op() == "LoopCond") {
+    goes_on_.insert(condition);
+  }
+  found->second = Union(context_[input.node], Intern({condition}));
 }
 
 int ControlFlow::Compute(int node) {

@@ -11,6 +11,7 @@
 #define SN_TF_GRAPPLER_PASS_CONTROL_FLOW_H_
 
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -45,6 +46,11 @@ class ControlFlow {
   // Of a node, by its index in the graph.
   int ContextOf(int node) const { return context_[node]; }
 
+  bool IsInLoop(int context) const;
+
+  // Whether it is what a loop repeats, and on no branch within it.
+  bool IsLoopBody(int context) const;
+
   // Number of contexts; they are 0, 1, ...
   int size() const { return static_cast<int>(conditions_.size()); }
 
@@ -76,6 +82,7 @@ class ControlFlow {
   std::vector<Conditions> conditions_;  // Of each context.
   std::map<Conditions, int> contexts_;
   std::map<std::pair<std::string, int>, int> condition_ids_;
+  std::set<int> goes_on_;       // Conditions under which loops go on.
   std::map<int, int> outside_;  // Per frame: the context around it.
 };
 

@@ -65,6 +65,7 @@ void GraphRecord::SetPlan(const PlannedGraph& planned,
   arena_ = FindArena(options.device);
   session_ = session;
   schedule_ = NamesOf(planned.imported.memory, planned.plan.schedule);
+  interior_ = planned.imported.InteriorNames();
   plan_moves_ = planned.provisional;
   delays_writes_ = planned.imported.before_writes != kNone;
   planned_resident_bytes_ = planned.imported.memory.resident_bytes;
@@ -317,8 +318,8 @@ absl::Status GraphRecord::OnStepEnd(int64_t step_id) {
 StepProfile GraphRecord::EndTrace() {
   tracing_ = false;
   const bool sunk = arena_->CloseSink(traced_step_).has_value();
-  StepProfile profile =
-      DigestTrace(arena_->StopTrace(), traced_step_, trace_begin_bytes_);
+  StepProfile profile = DigestTrace(arena_->StopTrace(), traced_step_,
+                                    trace_begin_bytes_, interior_);
   if (sunk) profile.complete = false;
   return profile;
 }
@@ -372,7 +373,9 @@ void GraphRecord::ReconsiderInfeasible() {
 void GraphRecord::RefreshReport() {
   const auto begin = std::chrono::steady_clock::now();
   const auto planned = PlanGraph(*item_, options_, knowledge_);
-  if (planned.ok()) Publish(*planned, SecondsSince(begin));
+  if (!planned.ok()) return;
+  planned_resident_bytes_ = planned->imported.memory.resident_bytes;
+  Publish(*planned, SecondsSince(begin));
 }
 
 void GraphRecord::ConsiderTimes(OpSeconds seconds) {

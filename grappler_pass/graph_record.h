@@ -18,6 +18,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "cc/ops/observer.h"
@@ -125,6 +126,7 @@ class GraphRecord : public StepObserver {
   bool writes_began_ = false;    // In the latest step.
   bool profile_scaled_ = false;  // To inputs larger than were measured.
   NamedSchedule schedule_;
+  std::set<std::string> interior_;  // Ops inside of loops and conditionals.
   int64_t traced_step_ = 0;
   bool tracing_ = false;
   int64_t trace_begin_bytes_ = 0;

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "grappler_pass/aliases.h"
 #include "grappler_pass/collectives.h"
+#include "grappler_pass/enclose_flow.h"
 #include "grappler_pass/fusible.h"
 #include "grappler_pass/op_costs.h"
 #include "grappler_pass/op_traits.h"
@@ -29,6 +30,9 @@ constexpr int64_t kTinyBytes = 1024;
 // What the arena rounds sizes up to.
 constexpr int64_t kAlignment = 64;
 
+// The part of what loops were measured to hold that they may hold more.
+constexpr int64_t kInteriorMargin = 16;
+
 int64_t Rounded(int64_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
@@ -37,13 +41,18 @@ class Importer {
  public:
   Importer(const GraphDef& graph, const TensorInfos& infos,
            const ImportOptions& options)
-      : graph_(graph), infos_(infos), options_(options) {}
+      : graph_(graph),
+        infos_(infos),
+        options_(options),
+        nested_(FindNestedFlow(graph)) {}
 
   absl::StatusOr<ImportedGraph> Run() {
     result_.memory.resident_bytes = options_.resident_bytes;
+    result_.unsupported = nested_.unsupported;
     AssignIds();
     const absl::Status status = Connect();
     if (!status.ok()) return status;
+    BoundBranches(graph_, infos_, nested_, &result_);
     if (!result_.unsupported.empty()) return std::move(result_);
     CoupleCollectives(graph_, &result_);
     if (!result_.unsupported.empty()) return std::move(result_);
@@ -56,10 +65,12 @@ class Importer {
     }
     AddArrivals();
     AddFetches();
+    EncloseNestedFlow(graph_, nested_, &result_);
     ConnectReaders(&result_.memory);
     FindOverwriters();
     PairFusible(&result_);
     PriceApart(&result_);
+    AddInterior();
     return std::move(result_);
   }
 
@@ -82,6 +93,7 @@ class Importer {
     result_.output_buffer.resize(count);
     result_.aliased_input.resize(count);
     result_.placement.resize(count);
+    result_.role.resize(count);
     for (size_t i = 0; i < count; ++i) {
       const NodeDef& node = Node(static_cast<OpId>(i));
       Op& op = result_.memory.ops[i];
@@ -89,13 +101,16 @@ class Importer {
       op.type = node.op();
       op.pure = IsPure(node);
       result_.placement[i] = PlacementOf(node, options_.device);
-      id_of_[op.name] = static_cast<OpId>(i);
-      if (IsControlFlow(node) && result_.unsupported.empty()) {
-        result_.unsupported =
-            absl::StrCat("control flow (", node.op(), " ", node.name(),
-                         ") is left as it is: nothing is moved in this graph");
+      result_.role[i] = nested_.role[result_.node_index[i]];
+      if (IsInterior(static_cast<OpId>(i))) {
+        result_.placement[i].on_device = false;
       }
+      id_of_[op.name] = static_cast<OpId>(i);
     }
+  }
+
+  bool IsInterior(OpId op) const {
+    return result_.role[op] == FlowRole::kInterior;
   }
 
   absl::Status Connect() {
@@ -108,7 +123,10 @@ class Importer {
           return absl::InvalidArgumentError(absl::StrCat(
               "node ", op.name, " has input ", input, ", which is no node"));
         }
-        op.after.push_back(found->second);
+        // The next iteration is no part of this one.
+        if (Node(found->second).op() != "NextIteration") {
+          op.after.push_back(found->second);
+        }
         if (tensor.index() >= 0) {
           result_.inputs[i].push_back({found->second, tensor.index()});
         }
@@ -165,6 +183,7 @@ class Importer {
       CountResidentSource(op);
       return;
     }
+    if (result_.role[op] == FlowRole::kEntry) return;
     const std::vector<TensorInfo> inputs = InputInfos(op);
     for (size_t port = 0; port < buffers.size(); ++port) {
       if (!placement.HasOutput(port)) continue;
@@ -201,7 +220,7 @@ class Importer {
       for (size_t k = 0; k < result_.inputs[i].size(); ++k) {
         const TensorRef& input = result_.inputs[i][k];
         if (!result_.placement[i].HasInput(k) ||
-            result_.placement[input.op].on_device ||
+            result_.placement[input.op].on_device || IsInterior(input.op) ||
             !seen.insert({input.op, input.port}).second) {
           continue;
         }
@@ -259,6 +278,7 @@ class Importer {
   }
 
   void AddReads(OpId op) {
+    if (IsInterior(op)) return;
     Op& reader = result_.memory.ops[op];
     for (const TensorRef& input : result_.inputs[op]) {
       const BufferId buffer = result_.BufferOf(input);
@@ -275,6 +295,19 @@ class Importer {
           found->second >= kTinyBytes) {
         reader.workspace_bytes = found->second;
       }
+    }
+  }
+
+  // What is allocated inside of loops is nobody's buffer. What
+  // that was at most, it may be whenever anything else runs, and a bit more:
+  // TensorFlow lets iterations overlap. Before it has run, nobody knows.
+  void AddInterior() {
+    if (options_.profile != nullptr) {
+      const int64_t most = options_.profile->interior_bytes;
+      result_.memory.resident_bytes += most + most / kInteriorMargin;
+    } else if (std::find(nested_.in_loop.begin(), nested_.in_loop.end(),
+                         true) != nested_.in_loop.end()) {
+      ++result_.unknown_outputs;
     }
   }
 
@@ -303,7 +336,7 @@ class Importer {
   OpId ResourceOf(OpId op) const {
     while (!result_.inputs[op].empty() &&
            (Node(op).op() == "Identity" || IsVariableRead(Node(op)) ||
-            IsStateWrite(Node(op)))) {
+            IsStateWrite(Node(op)) || IsControlFlow(Node(op)))) {
       op = result_.inputs[op][0].op;
     }
     return op;
@@ -343,18 +376,11 @@ class Importer {
   std::map<std::string, OpId> id_of_;
   std::vector<std::vector<OpId>> consumers_;
   std::vector<int32_t> level_;
+  const NestedFlow nested_;
   ImportedGraph result_;
 };
 
 }  // namespace
-
-std::string ImportedGraph::DeviceOf(const GraphDef& graph) const {
-  for (size_t op = 0; op < node_index.size(); ++op) {
-    const std::string& device = graph.node(node_index[op]).device();
-    if (placement[op].on_device && !device.empty()) return device;
-  }
-  return "";
-}
 
 absl::StatusOr<ImportedGraph> ImportGraph(const GraphDef& graph,
                                           const TensorInfos& infos,

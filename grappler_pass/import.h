@@ -5,10 +5,12 @@
 #define SN_TF_GRAPPLER_PASS_IMPORT_H_
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "grappler_pass/nested_flow.h"
 #include "grappler_pass/placement.h"
 #include "grappler_pass/planner/graph.h"
 #include "grappler_pass/step_profile.h"
@@ -31,6 +33,7 @@ struct ImportedGraph {
   std::vector<std::vector<BufferId>> output_buffer;  // Per op and port; kNone:
                                                      // resident or tiny.
   std::vector<NodePlacement> placement;              // Of each op.
+  std::vector<FlowRole> role;                        // Of each op.
   // Per op and port: the data input whose memory it shares; -1: none.
   std::vector<std::vector<int>> aliased_input;
   std::vector<tensorflow::DataType> dtypes;  // Element type of each buffer.
@@ -41,6 +44,10 @@ struct ImportedGraph {
 
   // The planned device's name as the graph's nodes have it.
   std::string DeviceOf(const tensorflow::GraphDef& graph) const;
+
+  // Whether anything is inside of loops or conditionals, and its ops' names.
+  bool HasInterior() const;
+  std::set<std::string> InteriorNames() const;
 
   BufferId BufferOf(const TensorRef& tensor) const {
     return output_buffer[tensor.op][tensor.port];

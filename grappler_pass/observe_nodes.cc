@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "cc/ops/names.h"
+#include "grappler_pass/nested_flow.h"
 #include "grappler_pass/op_traits.h"
 #include "grappler_pass/placement.h"
 #include "tensorflow/core/framework/attr_value.pb.h"
@@ -84,9 +85,12 @@ void GuardStateWrites(GraphDef* graph, const std::vector<bool>& feeds_inputs,
 
 void HoldBack(GraphDef* graph, const std::vector<bool>& feeds_inputs,
               const std::string& observe) {
+  const NestedFlow nested = FindNestedFlow(*graph);
   for (size_t i = 0; i < feeds_inputs.size(); ++i) {
     NodeDef* const node = graph->mutable_node(static_cast<int>(i));
-    if (!IsResidentSource(*node) && !feeds_inputs[i]) {
+    // What is inside a loop cannot wait for what is not.
+    const bool inside = nested.IsInterior(static_cast<int>(i));
+    if (!IsResidentSource(*node) && !feeds_inputs[i] && !inside) {
       node->add_input("^" + observe);
     }
   }

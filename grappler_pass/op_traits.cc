@@ -79,6 +79,13 @@ bool IsControlFlow(const NodeDef& node) {
   return Contains(*kPrimitives, node);
 }
 
+bool IsLowered(const NodeDef& node) {
+  static const auto* const kPrimitives =
+      new Names{"Switch", "_SwitchN",      "Merge",   "Enter",
+                "Exit",   "NextIteration", "LoopCond"};
+  return Contains(*kPrimitives, node);
+}
+
 bool IsPure(const NodeDef& node) {
   const tensorflow::OpDef* def = nullptr;
   if (!tensorflow::OpRegistry::Global()->LookUpOpDef(node.op(), &def).ok()) {

@@ -28,6 +28,9 @@ bool IsResult(const tensorflow::NodeDef& node);
 // functional form of them.
 bool IsControlFlow(const tensorflow::NodeDef& node);
 
+// One of the primitives, but none for reference types.
+bool IsLowered(const tensorflow::NodeDef& node);
+
 // Running it twice gives the same bits and has no other effect: not stateful,
 // no reference or resource among inputs and outputs, calls no function.
 bool IsPure(const tensorflow::NodeDef& node);

@@ -140,6 +140,14 @@ class SuperNeuronsPass : public tensorflow::grappler::CustomGraphOptimizer {
         planned->imported.unknown_outputs == 0) {
       return absl::OkStatus();
     }
+    if (!planned->plan.feasible && planned->imported.HasInterior()) {
+      ReportReason(
+          item,
+          "no plan is sure to fit, because what is inside of loops may "
+          "be in memory at any time: the graph is left as it is, and "
+          "may fit all the same");
+      return absl::OkStatus();
+    }
     const std::chrono::duration<double> seconds =
         std::chrono::steady_clock::now() - begin;
     record->SetPlan(*planned, options, step, session_, seconds.count());

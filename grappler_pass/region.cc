@@ -25,29 +25,61 @@ using tensorflow::GraphDef;
 using tensorflow::NodeDef;
 using tensorflow::grappler::GrapplerItem;
 
-// The context of the step; see FindRegion.
-int StepContext(const GraphDef& graph, const ControlFlow& flow) {
-  std::vector<int> nodes(flow.size(), 0);
-  std::vector<std::string> first(flow.size());
-  std::vector<bool> steps(flow.size(), false);
+// What is in a context.
+struct Content {
+  int nodes = 0;         // In it alone.
+  int nodes_in_all = 0;  // Also on its branches and in its loops.
+  std::string first;     // The least name, to break ties.
+  bool is_fed = false;   // Reads a step's inputs from a pipeline, itself.
+  bool writes = false;   // Itself, or one of the others.
+};
+
+std::vector<Content> ContentsOf(const GraphDef& graph,
+                                const ControlFlow& flow) {
+  std::vector<Content> own(flow.size());
   for (int i = 0; i < graph.node_size(); ++i) {
     const NodeDef& node = graph.node(i);
-    const int context = flow.ContextOf(i);
-    ++nodes[context];
-    if (first[context].empty() || node.name() < first[context]) {
-      first[context] = node.name();
+    Content& content = own[flow.ContextOf(i)];
+    if (content.nodes++ == 0 || node.name() < content.first) {
+      content.first = node.name();
     }
-    const bool root = context == ControlFlow::kRoot;
-    steps[context] =
-        steps[context] || root || IsStepInput(node) || IsStateWrite(node);
+    content.is_fed |=
+        IsStepInput(node) && node.op() != "_Arg" && node.op() != "Placeholder";
+    content.writes |= IsStateWrite(node);
   }
-  int best = ControlFlow::kRoot;
+  std::vector<Content> contents = own;
+  for (int outer = 0; outer < flow.size(); ++outer) {
+    for (int inner = 0; inner < flow.size(); ++inner) {
+      if (!flow.Contains(outer, inner)) continue;
+      contents[outer].nodes_in_all += own[inner].nodes;
+      contents[outer].writes |= own[inner].writes;
+    }
+  }
+  return contents;
+}
+
+// The context of the step; see FindRegion.
+int StepContext(const GraphDef& graph, const ControlFlow& flow) {
+  const std::vector<Content> contents = ContentsOf(graph, flow);
+  const bool fed =
+      std::any_of(contents.begin(), contents.end(),
+                  [](const Content& content) { return content.is_fed; });
+  int best = -1;
   for (int context = 0; context < flow.size(); ++context) {
-    if (!steps[context]) continue;
-    const bool more = nodes[context] > nodes[best];
-    const bool before =
-        nodes[context] == nodes[best] && first[context] < first[best];
-    if (more || before) best = context;
+    const Content& content = contents[context];
+    const bool root = context == ControlFlow::kRoot;
+    const bool may_be =
+        fed ? content.is_fed
+            : root || (content.writes && flow.IsLoopBody(context));
+    if (!may_be) continue;
+    const auto rank = [&contents, fed](int one) {
+      return fed || one != ControlFlow::kRoot ? contents[one].nodes_in_all
+                                              : contents[one].nodes;
+    };
+    const int more = best < 0 ? 1 : rank(context) - rank(best);
+    if (more > 0 || (more == 0 && content.first < contents[best].first)) {
+      best = context;
+    }
   }
   return best;
 }
@@ -62,8 +94,9 @@ class Extractor {
         context_(context) {
     for (int i = 0; i < graph_.node_size(); ++i) {
       // What hands values on to the next iteration comes after this one.
-      inside_.push_back(flow.Contains(context, flow.ContextOf(i)) &&
-                        graph_.node(i).op() != "NextIteration");
+      const bool ends = flow.ContextOf(i) == context &&
+                        graph_.node(i).op() == "NextIteration";
+      inside_.push_back(!ends && flow.Contains(context, flow.ContextOf(i)));
     }
   }
 

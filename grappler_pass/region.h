@@ -34,9 +34,10 @@ struct Region {
   std::vector<std::string> readers;
 };
 
-// The region of `item` in which the step is: of the contexts that read a step's
-// inputs or write state, that with most nodes. None where that is the graph
-// itself, because there is no loop around the step.
+// The region of `item` in which the step is: of the contexts that take a step's
+// inputs from a pipeline, that with most nodes. Where none does, the largest
+// loop that writes state, if it has more nodes than are outside of all loops
+// and branches. None where the step is the graph itself.
 absl::StatusOr<std::optional<Region>> FindRegion(
     const tensorflow::grappler::GrapplerItem& item);
 

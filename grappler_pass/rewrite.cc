@@ -144,6 +144,10 @@ class Rewriter {
     if (!IsOrdered(op)) return;
     if (!writes) gate_.clear();
     fetched_.clear();
+    if (IsOfLoop(op)) {
+      OrderLoop(op);
+      return;
+    }
     // Of two ops that may be fused, neither waits for the other.
     const OpId partner = memory_.ops[op].partner;
     if (partner != kNone && partner == last_op_) frontier_ = before_last_;
@@ -156,6 +160,22 @@ class Rewriter {
       DropWaitsForInputs(*NodeOf(partner), NodeOf(op));
     }
     last_op_ = op;
+  }
+
+  bool IsOfLoop(OpId op) {
+    const std::string& type = NodeOf(op)->op();
+    return type == "Enter" || type == "Exit";
+  }
+
+  // Enter waits for what is outside its loop, but nothing outside can wait for
+  // it; with Exit it is the other way round.
+  void OrderLoop(OpId op) {
+    last_op_ = kNone;
+    if (imported_.role[op] == FlowRole::kEntry) {
+      Follow(NodeOf(op));
+    } else {
+      frontier_.push_back(memory_.ops[op].name);
+    }
   }
 
   // Nothing is written before the observer has agreed to what was computed for

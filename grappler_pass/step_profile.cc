@@ -6,14 +6,40 @@
 #include <map>
 #include <set>
 #include <unordered_map>
+#include <unordered_set>
 
 namespace sn_tf {
+namespace {
+
+// What some ops have allocated, together.
+class HeldBytes {
+ public:
+  void Allocate(const AllocationEvent& event) {
+    held_ += event.bytes;
+    most_ = std::max(most_, held_);
+    live_.insert(event.id);
+  }
+
+  void Free(const AllocationEvent& event) {
+    if (live_.erase(event.id) > 0) held_ -= event.bytes;
+  }
+
+  int64_t most() const { return most_; }
+
+ private:
+  int64_t held_ = 0;  // Now.
+  int64_t most_ = 0;
+  std::unordered_set<uint64_t> live_;
+};
+
+}  // namespace
 
 StepProfile Grown(StepProfile profile, double growth) {
   const auto grow = [growth](int64_t bytes) {
     return static_cast<int64_t>(std::ceil(static_cast<double>(bytes) * growth));
   };
   for (auto& [op, bytes] : profile.workspace_bytes) bytes = grow(bytes);
+  profile.interior_bytes = grow(profile.interior_bytes);
   for (auto& [op, outputs] : profile.output_bytes) {
     for (int64_t& bytes : outputs) bytes = grow(bytes);
   }
@@ -23,7 +49,8 @@ StepProfile Grown(StepProfile profile, double growth) {
 }
 
 StepProfile DigestTrace(const std::vector<AllocationEvent>& events,
-                        int64_t step_id, int64_t begin_bytes) {
+                        int64_t step_id, int64_t begin_bytes,
+                        const std::set<std::string>& interior) {
   using Kind = AllocationEvent::Kind;
   StepProfile profile;
   profile.begin_bytes = profile.peak_bytes = begin_bytes;
@@ -32,10 +59,12 @@ StepProfile DigestTrace(const std::vector<AllocationEvent>& events,
   std::unordered_map<uint64_t, std::string> op_of;  // Of live temporaries.
   // Temporary memory that outlives the step is some variable's now.
   std::map<uint64_t, int64_t> kept;
+  HeldBytes inside;
   std::multiset<int64_t> freed_before;  // Allocated before the trace began.
   for (const AllocationEvent& event : events) {
     if (event.kind == Kind::kFree) {
       in_use -= event.bytes;
+      inside.Free(event);
       if (event.id == 0) freed_before.insert(event.bytes);
       kept.erase(event.id);
       const auto found = op_of.find(event.id);
@@ -53,6 +82,7 @@ StepProfile DigestTrace(const std::vector<AllocationEvent>& events,
                                   in_use + event.bytes - event.evictable_bytes);
     if (taken) in_use += event.bytes;
     if (event.step_id != step_id || event.op.empty()) continue;
+    if (taken && interior.count(event.op) > 0) inside.Allocate(event);
     if (event.region == AllocationEvent::Region::kOutput && taken) {
       profile.output_bytes[event.op].push_back(event.bytes);
     } else if (event.region == AllocationEvent::Region::kTemp) {
@@ -65,6 +95,7 @@ StepProfile DigestTrace(const std::vector<AllocationEvent>& events,
       kept[event.id] = event.bytes;
     }
   }
+  profile.interior_bytes = inside.most();
   for (const auto& [id, bytes] : kept) {
     // Most often it took the place of what the variable held before.
     const auto old = freed_before.find(bytes);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,9 @@ struct StepProfile {
   // output it allocated, in order.
   std::map<std::string, int64_t> workspace_bytes;
   std::map<std::string, std::vector<int64_t>> output_bytes;
+  // The most that ops inside of loops and conditionals had allocated together
+  // and nobody had freed.
+  int64_t interior_bytes = 0;
   // In use when the step began, and the most in use during it.
   int64_t begin_bytes = 0;
   int64_t peak_bytes = 0;
@@ -32,9 +36,11 @@ struct StepProfile {
 StepProfile Grown(StepProfile profile, double growth);
 
 // Digests the events of step `step_id`; those of other steps and of no step
-// count towards the peak only. `begin_bytes`: in use when the trace began.
+// count towards the peak only. `begin_bytes`: in use when the trace began;
+// `interior`: the names of the ops inside of loops and conditionals.
 StepProfile DigestTrace(const std::vector<AllocationEvent>& events,
-                        int64_t step_id, int64_t begin_bytes);
+                        int64_t step_id, int64_t begin_bytes,
+                        const std::set<std::string>& interior = {});
 
 }  // namespace sn_tf
 

@@ -16,8 +16,11 @@ constexpr int kStepsToPayBack = 100;
 
 bool IsWorthIt(const MemoryPlan& present, const MemoryPlan& next,
                double instance_seconds) {
+  if (!next.feasible) return false;
+  // More may be in use than when the present plan was made.
+  if (!present.feasible) return true;
   const double gain = present.added.total() - next.added.total();
-  return next.feasible && gain > kWorthShare * present.step_seconds &&
+  return gain > kWorthShare * present.step_seconds &&
          gain * kStepsToPayBack > instance_seconds;
 }
 

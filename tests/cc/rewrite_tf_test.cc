@@ -207,7 +207,7 @@ TEST_F(RewriteTest, ControlFlowIsLeftAloneAndNamed) {
   GrapplerItem item = SmallItem(64);
   NodeDef* const enter = item.graph.add_node();
   enter->set_name("loop_enter");
-  enter->set_op("Enter");
+  enter->set_op("RefEnter");
   enter->add_input("a");
   (*enter->mutable_attr())["T"].set_type(tensorflow::DT_FLOAT);
   (*enter->mutable_attr())["frame_name"].set_s("loop");

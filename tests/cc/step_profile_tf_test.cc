@@ -54,6 +54,18 @@ TEST(DigestTraceTest, TellsWhatVariablesHoldMoreThanBefore) {
   EXPECT_EQ(profile.kept_bytes, 100);
 }
 
+TEST(DigestTraceTest, TellsWhatLoopsHeldTogether) {
+  const StepProfile profile = DigestTrace(
+      {Event(Kind::kAllocate, 1, 100, "loop/a", Region::kOutput),
+       Event(Kind::kAllocate, 2, 900, "conv", Region::kOutput),
+       Event(Kind::kAllocate, 3, 20, "loop/b"), Event(Kind::kFree, 3, 20),
+       Event(Kind::kAllocate, 4, 10, "loop/a", Region::kOutput),
+       Event(Kind::kFree, 1, 100),
+       Event(Kind::kAllocate, 5, 70, "loop/b", Region::kOutput)},
+      kStep, 1000, {"loop/a", "loop/b"});
+  EXPECT_EQ(profile.interior_bytes, 120);
+}
+
 TEST(DigestTraceTest, WhatWasRefusedWasNeeded) {
   const StepProfile profile =
       DigestTrace({Event(Kind::kAllocate, 1, 30, "pool"),

@@ -63,6 +63,18 @@ TEST_F(TimedChoiceTest, WhatWouldNotPayForANewInstanceStays) {
   EXPECT_FALSE(Choose(0.1e-6, 1).replace);
 }
 
+TEST_F(TimedChoiceTest, APlanThatDoesNotFitIsReplaced) {
+  PlannerOptions wide = options_;
+  wide.budget_bytes *= 2;
+  const auto planned = PlanGraph(item_, wide, knowledge_);
+  ASSERT_TRUE(planned.ok()) << planned.status();
+  planned_ = *planned;
+  // However long a new instance takes.
+  const TimedChoice choice = Choose(10e-6, 1000);
+  EXPECT_FALSE(choice.present.plan.feasible);
+  EXPECT_TRUE(choice.replace);
+}
+
 TEST_F(TimedChoiceTest, TimesHelpWherePlansMoveSomething) {
   EXPECT_TRUE(TimesWouldHelp(planned_, "CPU:0"));
   EXPECT_TRUE(TimesWouldHelp(planned_, "SIM:0"));

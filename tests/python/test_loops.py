@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Steps in loops: planned as they are where there is no loop around them."""
+"""Steps in loops, and loops and conditionals in steps."""
 
 from __future__ import annotations
 
@@ -137,3 +137,106 @@ def test_a_loop_of_ones_own_is_planned_within_a_budget() -> None:
     assert plan.swapped_buffers + plan.recomputed_ops > 0
     assert peak <= 0.7 * need
     assert equal(weights, reference)
+
+
+def _recurrent(dense_layers: int) -> keras.Model:
+    """With dense layers, as much in its loops as outside of them."""
+    layers = keras.layers
+    return keras.Sequential(
+        [
+            keras.Input((8, 64)),
+            layers.LSTM(64, return_sequences=True),
+            layers.GRU(64),
+            *(layers.Dense(512, "tanh") for _ in range(dense_layers)),
+            layers.Dense(10),
+        ]
+    )
+
+
+def _train(
+    dense_layers: int = _LAYERS, **options: Any
+) -> tuple[Weights, sn_tf.PlanReport, int, int]:
+    """Weights, plan, and what the plan and what the step takes without it."""
+    keras.utils.set_random_seed(1)
+    model = _recurrent(dense_layers)
+    model.compile(
+        keras.optimizers.Adam(),
+        keras.losses.SparseCategoricalCrossentropy(from_logits=True),
+        jit_compile=False,
+    )
+    random = np.random.default_rng(0)
+    x = tf.constant(random.standard_normal((2 * _ROWS, 8, 64), np.float32))
+    y = tf.constant(np.arange(2 * _ROWS) % 10)
+    gc.collect()
+    before = sn_tf.stats().in_use_bytes
+    with sn_tf.scope(before + options.pop("budget", 10**9), **options):
+        for _ in range(5):
+            model.train_on_batch(x, y)
+            # Of settled steps only: the first makes the optimizer's slots.
+            sn_tf.reset_peak()
+        model.train_on_batch(x, y)
+        plan = max(sn_tf.report(), key=lambda one: one.stock_peak_bytes)
+    peak = sn_tf.stats().peak_bytes - before
+    return model.get_weights(), plan, plan.stock_peak_bytes - before, peak
+
+
+def test_what_is_around_loops_in_a_step_is_planned() -> None:
+    reference, order, need, _ = _train(policy="liveness")
+    assert order.reason == ""
+    room = int(0.95 * need)
+    weights, plan, _, peak = _train(budget=room, tiers="host")
+    assert plan.feasible
+    assert plan.swapped_buffers + plan.recomputed_ops > 0
+    assert peak <= room
+    assert equal(weights, reference)
+
+
+def test_loops_that_may_fit_are_left_as_they_are() -> None:
+    reference, _, _, most = _train(0, policy="liveness")
+    room = int(1.02 * most)
+    weights, plan, _, peak = _train(0, budget=room, tiers="host")
+    assert "may fit all the same" in plan.reason
+    assert peak <= room
+    for mine, wanted in zip(weights, reference, strict=True):
+        np.testing.assert_allclose(mine, wanted, rtol=1e-3, atol=1e-3)
+
+
+class _Branching:
+    """Steps of some layers, one of which is on a branch, or all are."""
+
+    def __init__(self, all_are: bool) -> None:
+        start = tf.random.stateless_normal([_SIDE, _SIDE], [1, 2])
+        self._variable = tf.Variable(start / _SIDE**0.5)
+        self._factor = tf.Variable(1.0)
+        self._all_are = all_are
+        self._x = tf.random.stateless_normal([4 * _ROWS, _SIDE], [3, 4])
+        self._step: Callable[[tf.Tensor], tf.Tensor] = tf.function(self.step)
+
+    def run(self) -> list[float]:
+        choices = (True, False, False, True)
+        return [float(self._step(tf.constant(choice))) for choice in choices]
+
+    def step(self, choice: tf.Tensor) -> tf.Tensor:
+        hidden = self._layers(self._x)
+        if choice:
+            self._factor.assign(0.5 * self._factor)
+            if self._all_are:
+                hidden = self._layers(hidden)
+        return tf.reduce_sum(self._layers(hidden)) * self._factor
+
+    def _layers(self, hidden: tf.Tensor) -> tf.Tensor:
+        for _ in range(3):
+            hidden = tf.tanh(tf.matmul(hidden, self._variable))
+        return hidden
+
+
+@pytest.mark.parametrize("all_are", [False, True])
+def test_a_branch_that_is_not_taken_holds_nobody_up(all_are: bool) -> None:
+    expected = _Branching(all_are).run()
+    steps = _Branching(all_are)
+    with sn_tf.scope("1GB", policy="swap", tiers="host"):
+        found = steps.run()
+        (plan,) = (one for one in sn_tf.report() if "step" in one.function)
+    assert found == expected
+    # Nobody has seen what a branch needs that has not been taken.
+    assert ("a branch of which" in plan.reason) == all_are
