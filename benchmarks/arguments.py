@@ -3,6 +3,7 @@
 
 import argparse
 
+import models
 from models import arguments
 
 MODES = ("stock", "stock-limited", "order", "sn")
@@ -159,6 +160,13 @@ def check(parser, options):
     if options.mode != "sn" and any(planning):
         parser.error(
             "--policy, --tiers, --swap-dir and --cache are for --mode sn only"
+        )
+    library = models.entry(options.model).library
+    if options.fit and library != "keras":
+        parser.error(
+            "--fit is for networks of Keras 3, as the callbacks that measure "
+            f"it are. Received: --model {options.model}, of {library}. Leave "
+            "--fit out"
         )
     for name in ("batch", "steps", "batches", "samples"):
         if getattr(options, name) < 1:

@@ -3,9 +3,9 @@
 
 import hashlib
 
-import keras
 import numpy as np
 
+import models
 from models import arguments, data, recipe
 
 
@@ -14,7 +14,7 @@ def make_model(options):
 
     Without accuracy: a measured step is forward, backward and update only.
     """
-    keras.utils.set_random_seed(options.seed)
+    models.library(options.model).utils.set_random_seed(options.seed)
     model = arguments.build_model(options)
     recipe.compile_model(
         model,

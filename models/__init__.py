@@ -26,25 +26,37 @@ class Entry:
             `DENOISING` (image in, image out).
         image: Default side of the square input.
         classes: Default number of classes.
+        options: The builder's options that are not its own defaults.
+        library: Package whose `Model` it is: Keras 3, "keras", or Keras 2,
+            "tf_keras".
     """
 
     builder: str
     task: str = CLASSIFICATION
     image: int = 112
     classes: int = 10
+    options: dict = dataclasses.field(default_factory=dict)
+    library: str = "keras"
 
 
 _REGISTRY = {
     "alexnet": Entry("alexnet:alexnet", image=227, classes=1000),
+    "bayesian": Entry("bayesian:flipout", library="tf_keras"),
     "densenet121": Entry("applications:densenet121", classes=1000),
     "inceptionv3": Entry("applications:inceptionv3", image=139, classes=1000),
+    "inceptionv4": Entry("inception:inceptionv4", image=139, classes=1000),
     "lstm": Entry("lstm:lstm"),
     "mlp": Entry("mlp:mlp", image=32),
     "mobilenetv2": Entry("applications:mobilenetv2", classes=1000),
     "resnet": Entry("resnet:preactivation", image=32),
+    "resnet152": Entry("applications:resnet152", classes=1000),
     "resnet50": Entry("applications:resnet50", classes=1000),
     "resnet_imagenet": Entry("resnet:bottleneck", classes=1000),
     "transformer": Entry("transformer:encoder"),
+    # A sequence of 512.
+    "transformer512": Entry(
+        "transformer:encoder", image=128, options={"patch": (8, 4)}
+    ),
     "unet": Entry("unet:unet", task=DENOISING),
     "vgg": Entry("vgg:vgg"),
     "vgg16": Entry("applications:vgg16", classes=1000),
@@ -63,6 +75,15 @@ def entry(name):
     return _REGISTRY[name]
 
 
+def library(name):
+    """Returns the package that trains the network called `name`: see `Entry`.
+
+    Raises:
+        ValueError: If there is no such network.
+    """
+    return importlib.import_module(entry(name).library)
+
+
 def build(name, *, image=None, classes=None, **options):
     """Builds a network with fresh weights.
 
@@ -74,8 +95,8 @@ def build(name, *, image=None, classes=None, **options):
         **options: The network's own options, such as `depth`.
 
     Returns:
-        An uncompiled `keras.Model`: logits for classification, the cleaned
-        image for denoising.
+        An uncompiled `Model` of its library: logits for classification, the
+        cleaned image for denoising.
     """
     found = entry(name)
     module, function = found.builder.split(":")
@@ -90,5 +111,5 @@ def build(name, *, image=None, classes=None, **options):
     return builder(
         image=found.image if image is None else image,
         classes=found.classes if classes is None else classes,
-        **options,
+        **(found.options | options),
     )

@@ -18,6 +18,11 @@ def resnet50(*, image, classes):
     return _application(keras.applications.ResNet50, image, classes)
 
 
+def resnet152(*, image, classes):
+    """ResNet-152 (He et al., 2015)."""
+    return _application(keras.applications.ResNet152, image, classes)
+
+
 def vgg16(*, image, classes):
     """VGG16 with its three dense layers."""
     return _application(keras.applications.VGG16, image, classes)

@@ -3,11 +3,12 @@
 
 import math
 
-import keras
 import numpy as np
 
+import models
 
-class Batches(keras.utils.PyDataset):
+
+class Batches:
     """Batches over a source of `models.data`; the last one may be smaller.
 
     Args:
@@ -50,3 +51,18 @@ class Batches(keras.utils.PyDataset):
         """Shuffles for the next epoch."""
         if self._generator is not None:
             self._generator.shuffle(self._order)
+
+
+def dataset(name, *arguments, **options):
+    """Returns `Batches` that `fit` of the network called `name` takes.
+
+    Args:
+        name: One of `models.NAMES`.
+        *arguments: See `Batches`.
+        **options: See `Batches`.
+    """
+    utils = models.library(name).utils
+    # Keras 2 has the same methods in a class of another name.
+    base = getattr(utils, "PyDataset", None) or utils.Sequence
+    kind = type("Dataset", (Batches, base), {})
+    return kind(*arguments, **options)

@@ -8,19 +8,25 @@ LEARNING_RATES = {"sgd": 0.005, "momentum": 0.001, "adam": 0.0005}
 OPTIMIZERS = tuple(LEARNING_RATES)
 
 
-def make_optimizer(name, learning_rate=None):
-    """Returns the Keras optimizer called `name`, one of `OPTIMIZERS`."""
-    import keras
+def make_optimizer(name, learning_rate=None, library=None):
+    """Returns an optimizer.
 
+    Args:
+        name: One of `OPTIMIZERS`.
+        learning_rate: Defaults to `LEARNING_RATES[name]`.
+        library: Package that has it: `keras`, the default, or `tf_keras`.
+    """
     if name not in LEARNING_RATES:
         raise ValueError(
             f"Unknown optimizer. Received: name={name!r}. Expected one of "
             f"{', '.join(OPTIMIZERS)}."
         )
+    if library is None:
+        import keras as library
     rate = LEARNING_RATES[name] if learning_rate is None else learning_rate
     if name == "adam":
-        return keras.optimizers.Adam(rate)
-    return keras.optimizers.SGD(
+        return library.optimizers.Adam(rate)
+    return library.optimizers.SGD(
         rate, momentum=0.9 if name == "momentum" else 0.0
     )
 
@@ -38,12 +44,11 @@ def compile_model(model, name, optimizer, *, learning_rate=None, metrics=True):
         learning_rate: Defaults to `LEARNING_RATES[optimizer]`.
         metrics: Also report accuracy, for classification.
     """
-    import keras
-
+    library = models.library(name)
     classification = models.entry(name).task == models.CLASSIFICATION
     model.compile(
-        optimizer=make_optimizer(optimizer, learning_rate),
-        loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+        optimizer=make_optimizer(optimizer, learning_rate, library),
+        loss=library.losses.SparseCategoricalCrossentropy(from_logits=True)
         if classification
         else "mse",
         metrics=["accuracy"] if metrics and classification else None,

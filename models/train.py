@@ -8,6 +8,8 @@ import argparse
 import os
 import sys
 
+import models
+
 
 def parse(argv=None):
     """Returns the parsed command line."""
@@ -43,11 +45,9 @@ def parse(argv=None):
 
 def train(options, callbacks=()):
     """Trains as `options` say and returns Keras' `History`."""
-    import keras
-
     from models import arguments, batches, data, recipe
 
-    keras.utils.set_random_seed(options.seed)
+    models.library(options.model).utils.set_random_seed(options.seed)
     model = arguments.build_model(options)
     recipe.compile_model(
         model,
@@ -67,10 +67,13 @@ def train(options, callbacks=()):
         else min(options.samples, len(validation))
     )
     return model.fit(
-        batches.Batches(
-            training, options.batch, options.samples, seed=options.seed
+        batches.dataset(
+            *(options.model, training, options.batch, options.samples),
+            seed=options.seed,
         ),
-        validation_data=batches.Batches(validation, options.batch, held_out),
+        validation_data=batches.dataset(
+            options.model, validation, options.batch, held_out
+        ),
         epochs=options.epochs,
         shuffle=False,  # Batches shuffles, by the seed.
         callbacks=list(callbacks),
@@ -90,10 +93,17 @@ def main(argv=None):
     import sn_tf  # Before TensorFlow allocates anything.
 
     arguments.configure_threads(options)
-    budget = sn_tf.MemoryBudget(
-        options.budget, policy=options.policy, tiers=options.tiers
-    )
-    train(options, [budget])
+    planning = {
+        "budget": options.budget,
+        "policy": options.policy,
+        "tiers": options.tiers,
+    }
+    if models.entry(options.model).library == "keras":
+        train(options, [sn_tf.MemoryBudget(**planning)])
+    else:
+        # tf_keras has callbacks of its own.
+        with sn_tf.scope(**planning):
+            train(options)
     for report in sn_tf.report():
         print(report.to_markdown())
     return 0

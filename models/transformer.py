@@ -44,12 +44,13 @@ def encoder(
         depth: Encoder blocks. Defaults to 6.
         width: Width of the model; a multiple of `heads`. Defaults to 192.
         heads: Attention heads. Defaults to 6.
-        patch: Side of a patch; the sequence has (image / patch)**2 of them.
-            Defaults to 8.
+        patch: Side of a patch, or its height and width; the patches of an
+            image are the sequence. Defaults to 8.
         dropout: Rate on attention weights and residual branches.
             Defaults to 0.1.
     """
-    if image % patch:
+    sides = patch if isinstance(patch, tuple) else (patch, patch)
+    if any(image % side for side in sides):
         raise ValueError(
             f"Patches must tile the image. Received: image={image}, "
             f"patch={patch}."
@@ -60,8 +61,8 @@ def encoder(
             f"heads={heads}."
         )
     inputs = keras.Input((image, image, 3))
-    x = layers.Conv2D(width, patch, strides=patch)(inputs)
-    x = layers.Reshape(((image // patch) ** 2, width))(x)
+    x = layers.Conv2D(width, sides, strides=sides)(inputs)
+    x = layers.Reshape((-1, width))(x)
     x = PositionEmbedding()(x)
     for _ in range(depth):
         x = _encoder_block(x, width, heads, dropout)

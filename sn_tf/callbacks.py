@@ -29,7 +29,7 @@ class MemoryBudget(keras.callbacks.Callback):  # type: ignore[misc]
     Works in `fit` (with its validation), `evaluate` and `predict`. Management
     is on only while a step runs: after each step, and also after an error, the
     previous configuration and budget are back. `train_on_batch` calls no
-    callbacks: use `sn_tf.scope` there.
+    callbacks, and tf_keras (Keras 2) has others: use `sn_tf.scope` there.
 
     `jit_compile=True` compiles the step past the graph pass, so steps under
     this callback are built without it; the model's setting stays as it is.
@@ -45,6 +45,7 @@ class MemoryBudget(keras.callbacks.Callback):  # type: ignore[misc]
         **options: See `sn_tf.enable`.
 
     Raises:
+        TypeError: From `fit` of a tf_keras model.
         ValueError: See `sn_tf.enable`; when training begins, also if more
             than the budget is in use already or if the model was compiled
             with `run_eagerly=True`.
@@ -123,6 +124,18 @@ class MemoryBudget(keras.callbacks.Callback):  # type: ignore[misc]
         _unmanage(self.model, "predict")
         if not self._in_fit:
             self._end()
+
+    def _implements_train_batch_hooks(self) -> bool:
+        """Called by tf_keras, when a training, a test or a prediction begins.
+
+        It keeps the function of a test from before any hook, so that no
+        callback can manage that.
+        """
+        raise TypeError(
+            "sn_tf.MemoryBudget is a callback of Keras 3. Received: a model "
+            "of tf_keras (Keras 2). Train it within sn_tf.scope(budget) "
+            "instead: `with sn_tf.scope(budget): model.fit(...)`."
+        )
 
     def _begin(self) -> None:
         if self.model.run_eagerly:

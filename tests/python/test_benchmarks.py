@@ -91,6 +91,16 @@ def test_a_budget_gives_the_weights_of_the_route_alone(stock, order):
     assert planned["recomputed_ops"] or planned["swapped_out_bytes_per_step"]
 
 
+def test_a_network_of_keras_2_draws_the_same_inside_a_budget():
+    network = ("--model", "bayesian", "--image", "32", "--steps", "1")
+    free = _measure(*network, "--mode", "order")
+    budget = _budget(free, free)
+    planned = _measure(*network, "--mode", "sn", "--budget", budget)
+    assert budget < free["peak_bytes"]
+    assert suite.faults(free, planned) == []
+    assert planned["recomputed_ops"] or planned["swapped_out_bytes_per_step"]
+
+
 def test_stock_inside_the_budget_runs_out_of_memory(stock, order):
     budget = _budget(stock, order)
     done = commands.run(
@@ -134,6 +144,10 @@ def test_nothing_stays_behind(stock, order):
         (("--mode", "stock", "--budget", "1GB"), "Received: --budget 1GB"),
         (("--mode", "stock", "--tiers", "none"), "for --mode sn only"),
         (("--mode", "stock", "--steps", "0"), "--steps must be at least 1"),
+        (
+            ("--mode", "stock", "--model", "bayesian", "--fit"),
+            "--fit is for networks of Keras 3",
+        ),
     ],
 )
 def test_bad_command_lines_are_refused(arguments, message):

@@ -91,6 +91,24 @@ def test_the_model_is_as_it_was() -> None:
     assert set(vars(model)) == attributes
 
 
+def test_a_model_of_keras_2_is_refused_and_trains_in_a_scope(
+    managed_calls: list[int],
+) -> None:
+    import tf_keras
+
+    model = tf_keras.Sequential(
+        [tf_keras.Input((8,)), tf_keras.layers.Dense(4)]
+    )
+    model.compile("sgd", "mse")
+    with pytest.raises(TypeError, match=r"with sn_tf\.scope\(budget\)"):
+        _fit(model, sn_tf.MemoryBudget("1GB"))
+    assert int(model.optimizer.iterations) == 0
+    with sn_tf.scope("1GB"):
+        _fit(model, validation_data=(_X, _Y))
+    assert managed_calls == [10**9]
+    assert int(model.optimizer.iterations) == 3
+
+
 def test_evaluate_and_predict_are_managed(managed_calls: list[int]) -> None:
     model, callback = _model(), sn_tf.MemoryBudget("1GB")
     model.evaluate(_X, _Y, batch_size=20, verbose=0, callbacks=[callback])

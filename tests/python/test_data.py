@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from sklearn import datasets
 
+import models
 from models import batches, data
 
 
@@ -116,6 +117,15 @@ def test_batches_without_a_seed_keep_the_order():
     expected_x, expected_y = source.take(np.arange(4, 8))
     np.testing.assert_array_equal(x, expected_x)
     np.testing.assert_array_equal(y, expected_y)
+
+
+@pytest.mark.parametrize("name", ["mlp", "bayesian"])
+def test_fit_of_either_keras_knows_its_batches(name):
+    utils = models.library(name).utils
+    kind = utils.PyDataset if name == "mlp" else utils.Sequence
+    fed = batches.dataset(name, data.Digits(8), 4, samples=10, seed=1)
+    assert isinstance(fed, kind)
+    assert len(fed) == 3
 
 
 def test_every_network_has_images():

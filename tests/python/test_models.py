@@ -2,20 +2,24 @@
 """Every network of models/ builds, has its shapes, and trains a step."""
 
 import inspect
+import math
 
+import commands
 import keras
 import numpy as np
 import pytest
 
 import models
-from models import recipe
+from models import recipe, transformer
 
 _OWN = (
+    "bayesian",
     "lstm",
     "mlp",
     "resnet",
     "resnet_imagenet",
     "transformer",
+    "transformer512",
     "unet",
     "vgg",
 )
@@ -24,9 +28,11 @@ _APPLICATIONS = sorted(set(models.NAMES) - set(_OWN))
 
 def _build_small(name):
     options = {
+        "bayesian": {"width": 4},
         "lstm": {"width": 16, "rows": 4},
         "resnet": {"depth": 11},
         "transformer": {"depth": 1},
+        "transformer512": {"depth": 1},
         "unet": {"filters": 4},
         "vgg": {"width": 0.25},
     }
@@ -35,7 +41,7 @@ def _build_small(name):
 
 @pytest.mark.parametrize("name", [*_OWN, "mobilenetv2"])
 def test_trains_a_step(name):
-    keras.utils.set_random_seed(0)
+    models.library(name).utils.set_random_seed(0)
     model = recipe.compile_model(_build_small(name), name, "momentum")
     x = np.random.default_rng(0).random((2, 32, 32, 3), np.float32)
     denoising = models.entry(name).task == models.DENOISING
@@ -63,11 +69,85 @@ def test_output_shape(name):
 def test_the_seed_decides_the_weights(name):
     weights = []
     for seed in (3, 3, 4):
-        keras.utils.set_random_seed(seed)
+        models.library(name).utils.set_random_seed(seed)
         built = _build_small(name).get_weights()
         weights.append(np.concatenate([weight.ravel() for weight in built]))
     np.testing.assert_array_equal(weights[0], weights[1])
     assert not np.array_equal(weights[0], weights[2])
+
+
+def _trained_parameters(model):
+    return sum(math.prod(weight.shape) for weight in model.trainable_variables)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "published"),
+    [
+        ("inceptionv4", {}, 42_679_816),
+        ("resnet_imagenet", {"depth": 50}, 25_557_032),
+        ("resnet_imagenet", {"depth": 152}, 60_192_808),
+        # With a bias in each convolution.
+        ("resnet152", {}, 60_192_808 + 75_712),
+    ],
+)
+def test_networks_have_the_published_number_of_parameters(
+    name, options, published
+):
+    model = models.build(name, image=96, classes=1000, **options)
+    assert _trained_parameters(model) == published
+
+
+def test_inception_v4_has_the_grids_of_the_paper():
+    model = models.build("inceptionv4", image=299)
+    grids = [
+        layer.output.shape[1:]
+        for layer in model.layers
+        if isinstance(layer, keras.layers.Concatenate)
+    ]
+    assert grids == [
+        (73, 73, 160),
+        (71, 71, 192),
+        *[(35, 35, 384)] * (1 + 4),
+        *[(17, 17, 1024)] * (1 + 7),
+        *[(8, 8, 1536)] * (1 + 3),
+    ]
+
+
+def test_the_transformers_have_their_sequences():
+    for name, image, sequence in (
+        ("transformer", 112, 14 * 14),
+        ("transformer512", 128, 512),
+    ):
+        model = models.build(name, depth=1)
+        (positions,) = (
+            layer.embedding
+            for layer in model.layers
+            if isinstance(layer, transformer.PositionEmbedding)
+        )
+        assert model.input_shape == (None, image, image, 3)
+        assert positions.shape == (sequence, 192)
+
+
+def test_a_bayesian_network_draws_weights_for_each_image_and_call():
+    models.library("bayesian").utils.set_random_seed(0)
+    model = models.build("bayesian", image=8, width=2)
+    image = np.random.default_rng(0).random((1, 8, 8, 3), np.float32)
+    first = model(np.repeat(image, 2, axis=0)).numpy()
+    second = model(np.repeat(image, 2, axis=0)).numpy()
+    assert not np.array_equal(first[0], first[1])
+    assert not np.array_equal(first[0], second[0])
+
+
+def test_a_bayesian_network_shares_its_divergence_among_the_samples():
+    images, labels = np.ones((2, 8, 8, 3), np.float32), np.zeros(2)
+    divergences = []
+    for samples in (100, 200):
+        models.library("bayesian").utils.set_random_seed(0)
+        model = models.build("bayesian", image=8, width=2, samples=samples)
+        model.compile(loss=lambda label, logits: 0 * logits)
+        divergences.append(model.test_on_batch(images, labels))
+    assert divergences[1] > 0
+    assert divergences[0] == pytest.approx(2 * divergences[1])
 
 
 def test_the_imagenet_resnet_is_the_published_one():
@@ -111,6 +191,8 @@ def test_an_unrolled_lstm_computes_what_its_loops_do(depth):
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
+        ("bayesian", {"image": 7}, "image=7.*at least 8"),
+        ("inceptionv4", {"image": 74}, "image=74.*at least 75"),
         ("lenet", {}, "name='lenet'.*resnet50"),
         ("lstm", {"image": 30, "rows": 4}, "image=30, rows=4"),
         ("mlp", {"patch": 3}, "no option patch.*depth, width"),
@@ -139,6 +221,17 @@ def test_every_builder_takes_options_by_keyword_only():
             for parameter in inspect.signature(builder).parameters.values()
         }
         assert kinds == {inspect.Parameter.KEYWORD_ONLY}, name
+
+
+@pytest.mark.parametrize("name", ["mlp", "bayesian"])
+def test_networks_of_both_keras_are_trained_by_the_command(name):
+    done = commands.run(
+        *("models.train", "--model", name, "--image", 16, "--batch", 4),
+        *("--samples", 6, "--budget", "1GB"),
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert "val_loss: " in done.stdout
+    assert "| budget | 1.0 GB |" in done.stdout
 
 
 @pytest.mark.parametrize("name", recipe.OPTIMIZERS)
