@@ -22,9 +22,14 @@ import sys
 import tempfile
 from pathlib import Path
 
-from benchmarks import arguments, child, markdown, output, replay, suite
+from benchmarks import arguments, child, markdown, output, replay
 
-MODELS = ("resnet50", "transformer", "densenet121")
+# Batch and image.
+SIZES = {
+    "resnet50": (32, 112),
+    "transformer": (32, 112),
+    "densenet121": (32, 112),
+}
 ALLOCATORS = {
     "arena": "arena",
     "bfc": "BFC",
@@ -39,7 +44,7 @@ def parse(argv=None):
     """Returns the parsed command line."""
     parser = arguments.command_parser("benchmarks.arena", __doc__)
     parser.add_argument(
-        "--models", nargs="+", choices=suite.SIZES, default=list(MODELS)
+        "--models", nargs="+", choices=SIZES, default=list(SIZES)
     )
     parser.add_argument("--batch", type=int, help="(by network)")
     parser.add_argument("--image", type=int, help="(by network)")
@@ -85,7 +90,7 @@ def record(options, folder):
 
     def run(model, name, *more):
         output.progress(f"recording {name}")
-        batch, image = suite.SIZES[model]
+        batch, image = SIZES[model]
         path = folder / f"{name}.trace"
         recorded[path] = child.run(
             "benchmarks.arena_record",

@@ -57,6 +57,7 @@ def planned():
             "costs",
             "times",
             "step_seconds",
+            "added_seconds",
             "stall_seconds",
         )
     } | {
