@@ -103,6 +103,7 @@ void GraphRecord::Publish(const PlannedGraph& planned,
   report.generation = options_.generation;
   report.measured = knowledge_.measured();
   report.timed = knowledge_.op_seconds.has_value();
+  report.ops = static_cast<int64_t>(planned.imported.node_index.size());
   report.plan_seconds = plan_seconds;
   if (!planned.plan.feasible) {
     report.reason = InfeasibleMessage(planned);

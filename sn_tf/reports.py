@@ -177,6 +177,7 @@ class PlanReport:
         swapped_bytes: Bytes moved out in each step.
         swapped_buffers: Buffers moved out in each step.
         recomputed_ops: Ops run once more in each step.
+        ops: Ops of the graph that was planned, before the plan.
         plan_seconds: Time that planning took.
         reason: Why nothing was changed, or what was left alone; else empty.
         actions: Everything that the plan does, in the order of execution.
@@ -203,6 +204,7 @@ class PlanReport:
     swapped_bytes: int
     swapped_buffers: int
     recomputed_ops: int
+    ops: int
     plan_seconds: float
     reason: str
     actions: tuple[PlanAction, ...]
@@ -290,6 +292,7 @@ class PlanReport:
             ("swapped", format_bytes(self.swapped_bytes)),
             ("swapped buffers", str(self.swapped_buffers)),
             ("recomputed ops", str(self.recomputed_ops)),
+            ("ops of the graph", str(self.ops)),
             ("planning time", f"{self.plan_seconds:.3f} s"),
             ("remark", self.reason or "none"),
         ]

@@ -119,7 +119,7 @@ SN_TF_EXPORT int64_t SnTfSessionGeneration(int64_t session);
 // function feasible policy budget_bytes stock_peak_bytes planned_peak_bytes
 // floor_bytes resident_bytes min_budget_bytes limiting_op added_seconds
 // step_seconds costs ("estimated" | "measured") generation
-// swapped_bytes swapped_buffers recomputed_ops plan_seconds reason
+// swapped_bytes swapped_buffers recomputed_ops ops plan_seconds reason
 // actions: [{action ("swap" | "recompute"), buffer, bytes, from_op, to_op}].
 // An array of none where the session is unknown.
 SN_TF_EXPORT char* SnTfSessionReports(int64_t session);

@@ -92,6 +92,7 @@ void WriteJson(const PlanReport& report, JsonWriter* json) {
   json->Key("swapped_bytes").Int(report.swapped_bytes);
   json->Key("swapped_buffers").Int(report.swapped_buffers);
   json->Key("recomputed_ops").Int(report.recomputed_ops);
+  json->Key("ops").Int(report.ops);
   json->Key("plan_seconds").Double(report.plan_seconds);
   json->Key("reason").String(report.reason);
   json->Key("actions").BeginArray();

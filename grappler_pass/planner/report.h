@@ -42,13 +42,14 @@ struct PlanReport {
   int64_t swapped_bytes = 0;  // Copied out per step.
   int64_t swapped_buffers = 0;
   int64_t recomputed_ops = 0;
+  int64_t ops = 0;  // Nodes of the graph that was planned.
   double plan_seconds = 0;
   std::string reason;  // Why nothing was moved, or why it cannot be.
   std::vector<ReportAction> actions;
 };
 
 // The report of a plan; the caller adds function, device, policy, costs,
-// generation, plan_seconds and reason.
+// generation, ops, plan_seconds and reason.
 PlanReport ReportOf(const MemoryGraph& graph, const MemoryPlan& plan);
 
 void WriteJson(const PlanReport& report, JsonWriter* json);

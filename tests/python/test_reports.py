@@ -37,6 +37,7 @@ _PLAN = sn_tf.PlanReport(
     swapped_bytes=64_000_000,
     swapped_buffers=1,
     recomputed_ops=1,
+    ops=4321,
     plan_seconds=0.05,
     reason="",
     actions=(
@@ -56,6 +57,7 @@ def test_markdown_tells_numbers_and_actions() -> None:
     text = _PLAN.to_markdown()
     assert "| planned peak | 290.0 MB |" in text
     assert "| expected slowdown | 10.0% |" in text
+    assert "| ops of the graph | 4321 |" in text
     assert "| swap | `conv1/Conv2D:0` | 64.0 MB | `relu` | `grad` |" in text
     assert "| recompute | `relu:0` | 32.0 MB | `pool` | `grad2` |" in text
 
