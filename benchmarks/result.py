@@ -59,6 +59,7 @@ def planned():
             "step_seconds",
             "added_seconds",
             "stall_seconds",
+            "ops",
         )
     } | {
         "swap_sizes": [
@@ -111,6 +112,7 @@ def measured(model, training, seen):
     before, after = seen[0], seen[-1]
     link = after.link.since(before.link) if after.link else None
     return planned() | {
+        "layers": len(model.layers),
         "step_time_s": statistics.median(counted or training.step_seconds),
         "step_times_s": training.step_seconds,
         "peak_bytes": max(stats.peak_bytes for stats in seen),
