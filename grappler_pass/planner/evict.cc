@@ -11,6 +11,7 @@
 #include "grappler_pass/planner/recompute.h"
 #include "grappler_pass/planner/schedule_edit.h"
 #include "grappler_pass/planner/span_index.h"
+#include "grappler_pass/planner/timeline.h"
 
 namespace sn_tf {
 namespace {
@@ -293,6 +294,8 @@ Schedule EvictUntilFits(const MemoryGraph& graph, const CostModel& costs,
     Schedule next = Round(graph, costs, options, schedule).Run();
     if (next.empty() || next == schedule) break;
     schedule = std::move(next);
+    const AddedTime added = Simulate(graph, costs, schedule).added;
+    if (added.recompute > options.most_recompute_seconds) break;
   }
   return schedule;
 }

@@ -3,6 +3,7 @@
 #define SN_TF_GRAPPLER_PASS_PLANNER_EVICT_H_
 
 #include <cstdint>
+#include <limits>
 
 #include "grappler_pass/planner/cost.h"
 #include "grappler_pass/planner/plan.h"
@@ -16,6 +17,8 @@ struct EvictOptions {
   bool allow_recompute = true;
   // Smaller buffers stay.
   int64_t min_buffer_bytes = 0;
+  // Ends where ops run again for longer, short of the budget.
+  double most_recompute_seconds = std::numeric_limits<double>::infinity();
 };
 
 // Empties idle windows (gaps between two uses of a version) by swaps and

@@ -2,6 +2,7 @@
 #include "grappler_pass/planner/planner.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -111,17 +112,27 @@ Schedule Settle(const MemoryGraph& graph, const CostModel& costs,
   return OverlapCopies(graph, costs, budget, schedule);
 }
 
+// A search is given up where ops run again for so many times as long as the
+// best schedule so far takes: of what a search adds, most may be taken back
+// again. In a deep network it would go on for long, an op more of each chain a
+// round.
+constexpr double kHopeless = 4;
+
 // Where copies of `schedule` have to be waited for: the fastest of it and of
-// those that swap less.
+// those that swap less. None is searched for that cannot add less than
+// `rival_seconds`.
 Schedule SwapLessWhereFaster(const MemoryGraph& graph, const CostModel& costs,
                              const PlannerOptions& options,
-                             const Schedule& route, Schedule schedule) {
+                             const Schedule& route, double rival_seconds,
+                             Schedule schedule) {
   EvictOptions evict = EvictOptionsOf(options, options.budget_bytes);
   AddedTime best = Simulate(graph, costs, schedule).added;
   if (best.stalls == 0 || !evict.allow_swap || !evict.allow_recompute) {
     return schedule;
   }
   const auto consider = [&](const CostModel& assumed) {
+    evict.most_recompute_seconds =
+        kHopeless * std::min(best.total(), rival_seconds);
     Schedule other = Settle(graph, assumed, options.budget_bytes,
                             EvictUntilFits(graph, assumed, evict, route));
     if (other.empty()) return;
@@ -183,8 +194,11 @@ void Move(const MemoryGraph& graph, const CostModel& costs,
   }
   Schedule settled = Settle(graph, costs, budget, schedule);
   if (!settled.empty()) {
-    schedule =
-        SwapLessWhereFaster(graph, costs, options, route, std::move(settled));
+    const double rival_seconds =
+        recomputed.empty() ? std::numeric_limits<double>::infinity()
+                           : Simulate(graph, costs, recomputed).added.total();
+    schedule = SwapLessWhereFaster(graph, costs, options, route, rival_seconds,
+                                   std::move(settled));
   }
   if (IsBetter(graph, costs, budget, recomputed, schedule)) {
     schedule = std::move(recomputed);
