@@ -162,9 +162,13 @@ Schedule KeepPartnersTogether(const MemoryGraph& graph,
     const PlanItem& item = schedule[p];
     const OpId partner =
         item.kind == ItemKind::kRun ? graph.ops[item.id].partner : kNone;
+    if (partner == kNone) {  // Without a look at what may be a long chain.
+      result.push_back(item);
+      continue;
+    }
     size_t q = p + 1;
     while (q < schedule.size() && schedule[q].kind != ItemKind::kRun) ++q;
-    if (partner == kNone || q == schedule.size() || schedule[q].id != partner) {
+    if (q == schedule.size() || schedule[q].id != partner) {
       result.push_back(item);
       continue;
     }
