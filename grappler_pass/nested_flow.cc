@@ -32,7 +32,6 @@ class Finder {
         return std::move(result_);
       }
     }
-    if (!flow_.valid()) return std::move(result_);
     FindEntriesAndInterior();
     FindExits();
     Group();
