@@ -24,7 +24,14 @@ INFEASIBLE = 4
 def _train(options):
     """Returns (model, Training, statistics: before, and after each step)."""
     import sn_tf
-    from benchmarks import WARM_UP_STEPS, devices, loops, modes, workload
+    from benchmarks import (
+        WARM_UP_STEPS,
+        devices,
+        loops,
+        modes,
+        output,
+        workload,
+    )
 
     device = devices.name_of(options)
     if options.fit:
@@ -36,6 +43,7 @@ def _train(options):
         return model, training, [before, sn_tf.stats(device)]
     with devices.scope(options), modes.context(options):
         model = workload.make_model(options)
+        output.progress(f"{len(model.layers)} layers; the first step is traced")
         batches = workload.make_batches(options)
         sn_tf.reset_peak(device)
         seen = [sn_tf.stats(device)]

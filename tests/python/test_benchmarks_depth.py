@@ -259,3 +259,4 @@ def test_a_search_and_a_step_for_real():
         assert 0 < one["peak_bytes"] <= one["budget_bytes"] == 20 * _MB
     assert found["step"]["faults"] == []
     assert "stock TensorFlow, depth 11: trained" in done.stderr
+    assert "39 layers; the first step is traced" in done.stderr
