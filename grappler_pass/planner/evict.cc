@@ -221,22 +221,20 @@ class Restorer {
     if (item.kind == ItemKind::kRecompute) written = graph_.ops[item.id].writes;
     std::vector<int32_t> begun;
     for (const BufferId b : written) {
-      for (const int32_t v : liveness_.of_buffer[b]) {
-        if (liveness_.versions[v].begin == static_cast<Position>(p)) {
-          begun.push_back(v);
-        }
-      }
+      begun.push_back(liveness_.LastBefore(b, static_cast<Position>(p) + 1));
     }
     return begun;
   }
 
   int32_t PreviousOf(int32_t version) const {
-    const auto& all = liveness_.of_buffer[liveness_.versions[version].buffer];
-    return *(std::find(all.begin(), all.end(), version) - 1);
+    const Version& begun = liveness_.versions[version];
+    return liveness_.LastBefore(begun.buffer, begun.begin);
   }
 
-  int32_t RootOf(int32_t version) const {
-    while (root_[version] != version) version = root_[version];
+  int32_t RootOf(int32_t version) {
+    while (root_[version] != version) {
+      version = root_[version] = root_[root_[version]];
+    }
     return version;
   }
 

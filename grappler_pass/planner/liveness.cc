@@ -10,7 +10,7 @@ class Analysis {
  public:
   Analysis(const MemoryGraph& graph, const Schedule& schedule)
       : graph_(graph), schedule_(schedule) {
-    result_.of_buffer.resize(graph.buffers.size());
+    latest_.assign(graph.buffers.size(), kNone);
     result_.resident_bytes = graph.resident_bytes;
     change_.assign(schedule.size() + 1, 0);
   }
@@ -19,6 +19,7 @@ class Analysis {
     for (size_t p = 0; p < schedule_.size(); ++p) {
       Visit(static_cast<Position>(p));
     }
+    Group();
     for (const Version& version : result_.versions) {
       const Buffer& buffer = graph_.buffers[version.buffer];
       if (!buffer.view) Hold(version.begin, version.end, buffer.bytes);
@@ -54,21 +55,36 @@ class Analysis {
   }
 
   Version* Latest(BufferId b) {
-    const std::vector<int32_t>& versions = result_.of_buffer[b];
-    return versions.empty() ? nullptr : &result_.versions[versions.back()];
+    return latest_[b] == kNone ? nullptr : &result_.versions[latest_[b]];
   }
 
   void Begin(BufferId b, Position p) {
-    result_.of_buffer[b].push_back(
-        static_cast<int32_t>(result_.versions.size()));
-    result_.versions.push_back({b, p, {}, p});
+    latest_[b] = static_cast<int32_t>(result_.versions.size());
+    result_.versions.push_back({b, p, p, {}});
   }
 
   void Read(BufferId b, Position p) {
     if (Version* version = Latest(b)) {
-      version->reads.push_back(p);
+      read_version_.push_back(latest_[b]);
+      read_at_.push_back(p);
       version->end = std::max(version->end, p);
     }
+  }
+
+  // Fills the slices.
+  void Group() {
+    std::vector<Version>& versions = result_.versions;
+    const std::vector<Slice> reads = GroupByKey(
+        read_version_, read_at_, versions.size(), &result_.all_reads);
+    std::vector<BufferId> buffer_of(versions.size());
+    std::vector<int32_t> numbers(versions.size());
+    for (size_t v = 0; v < versions.size(); ++v) {
+      versions[v].reads = reads[v];
+      buffer_of[v] = versions[v].buffer;
+      numbers[v] = static_cast<int32_t>(v);
+    }
+    result_.of_buffer = GroupByKey(buffer_of, numbers, graph_.buffers.size(),
+                                   &result_.all_versions);
   }
 
   void Hold(Position begin, Position end, int64_t bytes) {
@@ -109,6 +125,10 @@ class Analysis {
 
   const MemoryGraph& graph_;
   const Schedule& schedule_;
+  std::vector<int32_t> latest_;  // Version of each buffer so far.
+  // Reads in the order of the schedule: of which version, and where.
+  std::vector<int32_t> read_version_;
+  std::vector<Position> read_at_;
   Liveness result_;
   std::vector<int64_t> change_;
 };
@@ -126,6 +146,14 @@ Position Liveness::peak_position() const {
   return static_cast<Position>(
       std::max_element(live_bytes.begin(), live_bytes.end()) -
       live_bytes.begin());
+}
+
+int32_t Liveness::LastBefore(BufferId buffer, Position at) const {
+  const Slice all = of_buffer[buffer];
+  const int32_t* const next = std::partition_point(
+      all.begin(), all.end(),
+      [this, at](int32_t version) { return versions[version].begin < at; });
+  return next == all.begin() ? kNone : *(next - 1);
 }
 
 Liveness AnalyzeLiveness(const MemoryGraph& graph, const Schedule& schedule) {

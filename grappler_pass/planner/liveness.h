@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "grappler_pass/planner/plan.h"
+#include "grappler_pass/planner/slice.h"
 
 namespace sn_tf {
 
@@ -16,24 +17,38 @@ using Position = int32_t;
 struct Version {
   BufferId buffer = kNone;
   Position begin = 0;
-  // Positions that read it, ascending. A swap_out reads it too.
-  std::vector<Position> reads;
   // Its memory is held through this position.
   Position end = 0;
+  // Positions that read it, ascending. A swap_out reads it too.
+  Slice reads;
 };
 
 // Live ranges and memory of a schedule (the paper's liveness analysis, 3.1).
+// Plans of large graphs ask for it many times, so it stands in few arrays.
 struct Liveness {
+  Liveness() = default;
+  // The slices point to what a copy would not own.
+  Liveness(const Liveness&) = delete;
+  Liveness& operator=(const Liveness&) = delete;
+  Liveness(Liveness&&) = default;
+  Liveness& operator=(Liveness&&) = default;
+
   std::vector<Version> versions;  // In the order of `begin`.
   // Per buffer, its versions in order, as indices into `versions`.
-  std::vector<std::vector<int32_t>> of_buffer;
+  std::vector<Slice> of_buffer;
   // Per position: bytes in use while that item runs, resident included.
   std::vector<int64_t> live_bytes;
   // In use also where nothing runs.
   int64_t resident_bytes = 0;
+  // What the slices are of.
+  std::vector<Position> all_reads;
+  std::vector<int32_t> all_versions;
 
   int64_t peak_bytes() const;
   Position peak_position() const;  // The first of equals.
+
+  // The last version of the buffer that begins before `at`; kNone: none does.
+  int32_t LastBefore(BufferId buffer, Position at) const;
 };
 
 Liveness AnalyzeLiveness(const MemoryGraph& graph, const Schedule& schedule);

@@ -58,6 +58,24 @@ int64_t MemoryProfile::Max(int32_t node, int32_t low, int32_t high,
          added_[node];
 }
 
+int32_t MemoryProfile::LastAbove(int32_t begin, int32_t end,
+                                 int64_t bytes) const {
+  return size_ == 0 ? -1 : LastAbove(1, 0, size_ - 1, begin, end, bytes);
+}
+
+int32_t MemoryProfile::LastAbove(int32_t node, int32_t low, int32_t high,
+                                 int32_t begin, int32_t end,
+                                 int64_t bytes) const {
+  if (end < low || high < begin || max_[node] <= bytes) return -1;
+  if (low == high) return low;
+  const int32_t middle = (low + high) / 2;
+  bytes -= added_[node];
+  const int32_t right =
+      LastAbove(2 * node + 1, middle + 1, high, begin, end, bytes);
+  return right >= 0 ? right
+                    : LastAbove(2 * node, low, middle, begin, end, bytes);
+}
+
 std::pair<int64_t, int32_t> MemoryProfile::Peak() const {
   if (size_ == 0) return {0, -1};
   int32_t node = 1;

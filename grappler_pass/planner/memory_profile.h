@@ -20,6 +20,10 @@ class MemoryProfile {
   // Largest value in [begin, end]; the lowest int64 for an empty range.
   int64_t Max(int32_t begin, int32_t end) const;
 
+  // The last position in [begin, end] with more than `bytes`; -1 where there is
+  // none.
+  int32_t LastAbove(int32_t begin, int32_t end, int64_t bytes) const;
+
   // Largest value of all and its first position.
   std::pair<int64_t, int32_t> Peak() const;
 
@@ -32,6 +36,8 @@ class MemoryProfile {
            int64_t bytes);
   int64_t Max(int32_t node, int32_t low, int32_t high, int32_t begin,
               int32_t end) const;
+  int32_t LastAbove(int32_t node, int32_t low, int32_t high, int32_t begin,
+                    int32_t end, int64_t bytes) const;
 
   int32_t size_;
   std::vector<int64_t> max_;    // Of the node's range, `added_` included.

@@ -115,6 +115,11 @@ class Overlap {
     const Version* version;
     double begin;             // To end in time.
     double begin_with_slack;  // To end in time if it takes longer.
+    // While the link is filled: the first position at which it may begin, and
+    // the last known to be too full for it. That stays so: what is moved only
+    // fills the memory more.
+    Position earliest = 0;
+    Position full = kNone;
   };
 
   // In schedule order, one after the other.
@@ -131,7 +136,7 @@ class Overlap {
       const double begin = clock_[p];
       link_free = std::max(link_free, begin) +
                   costs_.CopySeconds(graph_.buffers[b].bytes);
-      const std::vector<int32_t>& versions = liveness_.of_buffer[b];
+      const Slice versions = liveness_.of_buffer[b];
       const Position next =
           versions.size() > 1 ? liveness_.versions[versions[1]].begin : kNone;
       outs_.push_back(
@@ -222,8 +227,11 @@ class Overlap {
   // Whenever the link is about to be free, the copy that is needed soonest of
   // those for which there is room begins.
   void FillLink() {
-    std::vector<const CopyIn*> waiting;  // Needed soonest last.
-    for (const CopyIn& copy : ins_) waiting.push_back(&copy);
+    std::vector<CopyIn*> waiting;  // Needed soonest last.
+    for (CopyIn& copy : ins_) {
+      copy.earliest = EarliestSwapIn(*copy.version);
+      waiting.push_back(&copy);
+    }
     double link_free = 0;
     for (Position p = 0; p < static_cast<Position>(schedule_.size()); ++p) {
       while (true) {
@@ -241,12 +249,12 @@ class Overlap {
 
   // The index of what begins at `p`: because it must, or because the link is
   // free; the size of `waiting` where nothing does.
-  size_t NextIn(const std::vector<const CopyIn*>& waiting, Position p,
+  size_t NextIn(const std::vector<CopyIn*>& waiting, Position p,
                 bool link_is_free) const {
     const size_t look = std::min(waiting.size(), kLookAhead);
     for (size_t i = waiting.size(); i-- > waiting.size() - look;) {
       const Position target = target_[waiting[i]->version->begin];
-      if (target <= p || (link_is_free && MayBegin(*waiting[i], p))) return i;
+      if (target <= p || (link_is_free && MayBegin(waiting[i], p))) return i;
     }
     return waiting.size();
   }
@@ -254,25 +262,26 @@ class Overlap {
   // Whether there is room for the copy from `p` on. One that would be in time
   // anyway leaves a part of the budget alone: a step may need more than was
   // foreseen.
-  bool MayBegin(const CopyIn& copy, Position p) const {
-    const Version& version = *copy.version;
+  bool MayBegin(CopyIn* copy, Position p) const {
+    if (p < copy->earliest || p <= copy->full) return false;
     int64_t most = budget_;
     if (aim_ == Aim::kInTime) {
-      if (clock_[p] < copy.begin_with_slack) return false;
+      if (clock_[p] < copy->begin_with_slack) return false;
       most -= budget_ / kSpareShare;
     }
-    return EarliestSwapIn(version) <= p &&
-           profile_.Max(p, target_[version.begin] - 1) +
-                   graph_.buffers[version.buffer].bytes <=
-               most;
+    const Version& version = *copy->version;
+    copy->full =
+        profile_.LastAbove(p, target_[version.begin] - 1,
+                           most - graph_.buffers[version.buffer].bytes);
+    return copy->full == kNone;
   }
 
   // After the uses of the version before, and after the wait.
   Position EarliestSwapIn(const Version& version) const {
     Position earliest = 0;
-    for (const int32_t v : liveness_.of_buffer[version.buffer]) {
-      const Version& other = liveness_.versions[v];
-      if (other.begin >= version.begin) break;
+    const int32_t before = liveness_.LastBefore(version.buffer, version.begin);
+    if (before != kNone) {
+      const Version& other = liveness_.versions[before];
       earliest = 1 + (other.reads.empty() ? other.begin : other.reads.back());
     }
     const Position wait = wait_of_[version.buffer];
@@ -320,6 +329,10 @@ class Overlap {
 
 Schedule OverlapCopies(const MemoryGraph& graph, const CostModel& costs,
                        int64_t budget_bytes, const Schedule& schedule) {
+  if (std::all_of(schedule.begin(), schedule.end(),
+                  [](const PlanItem& item) { return IsOp(item.kind); })) {
+    return KeepPartnersTogether(graph, schedule);
+  }
   const Liveness liveness = AnalyzeLiveness(graph, schedule);
   Schedule best = schedule;
   double best_seconds = Simulate(graph, costs, schedule).added.total();

@@ -67,11 +67,9 @@ bool ChainFinder::Collect(OpId op, Position at, double max_seconds,
 }
 
 bool ChainFinder::AliveAt(BufferId buffer, Position at) const {
-  for (const int32_t v : liveness_.of_buffer[buffer]) {
-    const Version& version = liveness_.versions[v];
-    if (version.begin < at && at <= version.end) return true;
-  }
-  return false;
+  // Those before have ended where it begins.
+  const int32_t version = liveness_.LastBefore(buffer, at);
+  return version != kNone && at <= liveness_.versions[version].end;
 }
 
 }  // namespace sn_tf

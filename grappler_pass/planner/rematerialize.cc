@@ -25,28 +25,83 @@ constexpr int kMostLooks = 64;
 // Of one chain: each op of it is a level of recursion.
 constexpr int kMostDepth = 1000;
 
-class Execution {
+// What follows from the route, for all executions of it.
+class Prospect {
  public:
-  Execution(const MemoryGraph& graph, const RematerializeOptions& options,
-            const Schedule& route)
+  Prospect(const MemoryGraph& graph, const Schedule& route)
       : graph_(graph),
-        options_(options),
         route_(route),
         runs_(graph, route),
-        uses_(graph.buffers.size()),
-        next_use_(graph.buffers.size(), 0),
-        present_(graph.buffers.size(), false),
-        locks_(graph.buffers.size(), 0),
-        search_of_(graph.ops.size(), 0),
-        live_bytes_(graph.resident_bytes),
-        seconds_left_(kMostSteps * graph.StepSeconds()) {
+        step_seconds_(graph.StepSeconds()) {
+    std::vector<BufferId> read;
+    std::vector<Position> at;
     for (size_t p = 0; p < route.size(); ++p) {
       for (const BufferId b : graph.ops[route[p].id].reads) {
-        uses_[b].push_back(static_cast<Position>(p));
+        read.push_back(b);
+        at.push_back(static_cast<Position>(p));
       }
     }
+    uses_ = GroupByKey(read, at, graph.buffers.size(), &all_uses_);
     FindLimits();
   }
+  // The slices point to what a copy would not own.
+  Prospect(const Prospect&) = delete;
+  Prospect& operator=(const Prospect&) = delete;
+
+  const MemoryGraph& graph() const { return graph_; }
+  const Schedule& route() const { return route_; }
+  double step_seconds() const { return step_seconds_; }
+  Position End() const { return static_cast<Position>(route_.size()); }
+
+  // Where the buffer is read; ascending.
+  Slice UsesOf(BufferId b) const { return uses_[b]; }
+
+  // Until when the op may run again, with all that it is computed from: what
+  // cannot be is there until its last use, and a variable as it was until it is
+  // overwritten.
+  Position LimitOf(OpId op) const { return limit_[op]; }
+
+ private:
+  void FindLimits() {
+    limit_.assign(graph_.ops.size(), End());
+    for (const PlanItem& item : route_) {
+      Position& limit = limit_[item.id];
+      if (!graph_.ops[item.id].pure) limit = kNone;
+      for (const BufferId b : graph_.ops[item.id].reads) {
+        const Buffer& read = graph_.buffers[b];
+        if (!read.view) {
+          limit = std::min(limit, graph_.ops[read.producer].pure
+                                      ? limit_[read.producer]
+                                      : uses_[b].back());
+        } else if (read.overwriter != kNone) {
+          limit = std::min(limit, runs_.Of(read.overwriter));
+        }
+      }
+    }
+  }
+
+  const MemoryGraph& graph_;
+  const Schedule& route_;
+  const RunPositions runs_;
+  const double step_seconds_;
+  std::vector<Slice> uses_;  // Of each buffer.
+  std::vector<Position> all_uses_;
+  std::vector<Position> limit_;  // Of each op.
+};
+
+class Execution {
+ public:
+  Execution(const Prospect& prospect, const RematerializeOptions& options)
+      : prospect_(prospect),
+        graph_(prospect.graph()),
+        options_(options),
+        route_(prospect.route()),
+        next_use_(graph_.buffers.size(), 0),
+        present_(graph_.buffers.size(), false),
+        locks_(graph_.buffers.size(), 0),
+        search_of_(graph_.ops.size(), 0),
+        live_bytes_(graph_.resident_bytes),
+        seconds_left_(kMostSteps * prospect.step_seconds()) {}
 
   Schedule Run() {
     for (size_t p = 0; p < route_.size(); ++p) {
@@ -69,27 +124,6 @@ class Execution {
   };
 
   bool IsManaged(BufferId b) const { return !graph_.buffers[b].view; }
-
-  // Until when ops may run again, with all that they are computed from: what
-  // cannot be is there until its last use, and a variable as it was until it is
-  // overwritten.
-  void FindLimits() {
-    limit_.assign(graph_.ops.size(), End());
-    for (const PlanItem& item : route_) {
-      Position& limit = limit_[item.id];
-      if (!graph_.ops[item.id].pure) limit = kNone;
-      for (const BufferId b : graph_.ops[item.id].reads) {
-        const Buffer& read = graph_.buffers[b];
-        if (!read.view) {
-          limit = std::min(limit, graph_.ops[read.producer].pure
-                                      ? limit_[read.producer]
-                                      : uses_[b].back());
-        } else if (read.overwriter != kNone) {
-          limit = std::min(limit, runs_.Of(read.overwriter));
-        }
-      }
-    }
-  }
 
   // Runs an op for the first time or again: its inputs, room, the op.
   bool Execute(const PlanItem& item) {
@@ -120,7 +154,8 @@ class Execution {
   bool Recompute(BufferId b) {
     const OpId op = graph_.buffers[b].producer;
     seconds_left_ -= graph_.ops[op].seconds;
-    if (seconds_left_ < 0 || limit_[op] < at_ || depth_ == kMostDepth) {
+    if (seconds_left_ < 0 || prospect_.LimitOf(op) < at_ ||
+        depth_ == kMostDepth) {
       return false;
     }
     ++depth_;
@@ -173,7 +208,7 @@ class Execution {
   // Whether it can be computed anew when it is needed next. If not, then not
   // later either.
   bool MayBeDropped(BufferId b) const {
-    return NextUse(b) <= limit_[graph_.buffers[b].producer];
+    return NextUse(b) <= prospect_.LimitOf(graph_.buffers[b].producer);
   }
 
   // Seconds per byte, and for how long it is not needed.
@@ -218,33 +253,32 @@ class Execution {
   // What nobody reads any more goes; what others are computed from can be
   // computed anew.
   void DropIfUseless(BufferId b) {
-    if (present_[b] && locks_[b] == 0 && NextUse(b) == End()) Disappear(b);
+    if (present_[b] && locks_[b] == 0 && NextUse(b) == prospect_.End())
+      Disappear(b);
   }
 
   void Advance(const Op& op) {
     for (const BufferId b : op.reads) ++next_use_[b];
   }
 
-  Position End() const { return static_cast<Position>(route_.size()); }
-
   Position NextUse(BufferId b) const {
-    return next_use_[b] < uses_[b].size() ? uses_[b][next_use_[b]] : End();
+    const Slice uses = prospect_.UsesOf(b);
+    const auto next = static_cast<size_t>(next_use_[b]);
+    return next < uses.size() ? uses[next] : prospect_.End();
   }
 
+  const Prospect& prospect_;
   const MemoryGraph& graph_;
   const RematerializeOptions& options_;
   const Schedule& route_;
   Schedule schedule_;
   Position at_ = 0;
-  const RunPositions runs_;
-  std::vector<std::vector<Position>> uses_;  // Of each buffer, in the route.
-  std::vector<size_t> next_use_;             // Index into those.
+  std::vector<int32_t> next_use_;  // Of each buffer, among its uses.
   std::vector<bool> present_;
   std::vector<int> locks_;
   std::priority_queue<Candidate> candidates_;
   int64_t search_ = 0;
   std::vector<int64_t> search_of_;  // The latest that has come to each op.
-  std::vector<Position> limit_;     // Of each op: see FindLimits.
   int64_t live_bytes_;
   double seconds_left_;
   int depth_ = 0;
@@ -261,14 +295,19 @@ constexpr int kFrugalChain = 32;
 // that the execution does not see.
 constexpr int kMostCorrections = 3;
 
-Schedule WithinBudget(const MemoryGraph& graph, RematerializeOptions options,
-                      const Schedule& route) {
+Schedule Execute(const Prospect& prospect,
+                 const RematerializeOptions& options) {
+  const Schedule schedule = Execution(prospect, options).Run();
+  return schedule.empty() ? schedule : DropUnused(prospect.graph(), schedule);
+}
+
+Schedule WithinBudget(const Prospect& prospect, RematerializeOptions options) {
   const int64_t budget_bytes = options.budget_bytes;
   for (int i = 0; i < kMostCorrections; ++i) {
-    Schedule schedule = Rematerialize(graph, options, route);
+    Schedule schedule = Execute(prospect, options);
     if (schedule.empty()) break;
     const int64_t beyond =
-        AnalyzeLiveness(graph, schedule).peak_bytes() - budget_bytes;
+        AnalyzeLiveness(prospect.graph(), schedule).peak_bytes() - budget_bytes;
     if (beyond <= 0) return schedule;
     options.budget_bytes -= beyond;
   }
@@ -280,20 +319,20 @@ Schedule WithinBudget(const MemoryGraph& graph, RematerializeOptions options,
 Schedule Rematerialize(const MemoryGraph& graph,
                        const RematerializeOptions& options,
                        const Schedule& route) {
-  const Schedule schedule = Execution(graph, options, route).Run();
-  return schedule.empty() ? schedule : DropUnused(graph, schedule);
+  return Execute(Prospect(graph, route), options);
 }
 
 Schedule FastestRematerialization(const MemoryGraph& graph,
                                   int64_t budget_bytes,
                                   int64_t min_buffer_bytes,
                                   const Schedule& route) {
+  const Prospect prospect(graph, route);
   Schedule fastest;
   double least_seconds = 0;
   for (const double power : kDistancePowers) {
     for (const int chain : kLongestChains) {
       Schedule schedule = WithinBudget(
-          graph, {budget_bytes, min_buffer_bytes, power, chain}, route);
+          prospect, {budget_bytes, min_buffer_bytes, power, chain});
       if (schedule.empty()) continue;
       const double seconds =
           Simulate(graph, CostModel(), schedule).added.recompute;
@@ -308,15 +347,14 @@ Schedule FastestRematerialization(const MemoryGraph& graph,
 int64_t SmallestRematerializationBudget(const MemoryGraph& graph,
                                         int64_t min_buffer_bytes,
                                         const Schedule& route) {
+  const Prospect prospect(graph, route);
   int64_t least = graph.FloorBytes() - 1;  // Not met.
   int64_t met = AnalyzeLiveness(graph, route).peak_bytes();
   while (met - least > 1 + met / 1024) {
     const int64_t budget = least + (met - least) / 2;
-    const bool meets =
-        !WithinBudget(graph,
-                      {budget, min_buffer_bytes, kFrugalPower, kFrugalChain},
-                      route)
-             .empty();
+    const bool meets = !WithinBudget(prospect, {budget, min_buffer_bytes,
+                                                kFrugalPower, kFrugalChain})
+                            .empty();
     (meets ? met : least) = budget;
   }
   return met;

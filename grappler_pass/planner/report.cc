@@ -1,41 +1,66 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "grappler_pass/planner/report.h"
 
+#include <utility>
+
 #include "grappler_pass/planner/liveness.h"
 
 namespace sn_tf {
 namespace {
 
-// The nearest op at or before `p` (step -1) or at or after it (step 1).
-std::string OpAt(const MemoryGraph& graph, const Schedule& schedule, Position p,
-                 int step) {
-  for (; p >= 0 && p < static_cast<Position>(schedule.size()); p += step) {
-    if (schedule[p].kind == ItemKind::kRun) {
-      return graph.ops[schedule[p].id].name;
-    }
+// Per position, the nearest position at or before it (step -1) or at or after
+// it (step 1) at which an op runs; kNone where none does.
+std::vector<Position> NearestRuns(const Schedule& schedule, int step) {
+  std::vector<Position> nearest(schedule.size(), kNone);
+  const auto size = static_cast<Position>(schedule.size());
+  Position run = kNone;
+  for (Position p = step < 0 ? 0 : size - 1; 0 <= p && p < size; p -= step) {
+    if (schedule[p].kind == ItemKind::kRun) run = p;
+    nearest[p] = run;
   }
-  return "";
+  return nearest;
 }
 
-void AddAction(const MemoryGraph& graph, const Schedule& schedule,
-               const Liveness& liveness, int32_t v, PlanReport* report) {
-  const Version& version = liveness.versions[v];
-  const std::vector<int32_t>& all = liveness.of_buffer[version.buffer];
-  if (all.front() == v || version.reads.empty()) return;
-  const Version* previous = nullptr;
-  for (const int32_t other : all) {
-    if (other == v) break;
-    previous = &liveness.versions[other];
+// Tells of each version but the first of its buffer.
+class Actions {
+ public:
+  Actions(const MemoryGraph& graph, const Schedule& schedule)
+      : graph_(graph),
+        schedule_(schedule),
+        liveness_(AnalyzeLiveness(graph, schedule)),
+        before_(NearestRuns(schedule, -1)),
+        behind_(NearestRuns(schedule, 1)) {}
+
+  std::vector<ReportAction> Run() const {
+    std::vector<ReportAction> actions;
+    for (const Version& version : liveness_.versions) {
+      const int32_t previous =
+          liveness_.LastBefore(version.buffer, version.begin);
+      if (previous == kNone || version.reads.empty()) continue;
+      ReportAction action;
+      action.action = schedule_[version.begin].kind == ItemKind::kSwapIn
+                          ? "swap"
+                          : "recompute";
+      action.buffer = graph_.buffers[version.buffer].name;
+      action.bytes = graph_.buffers[version.buffer].bytes;
+      action.from_op = OpAt(before_[liveness_.versions[previous].end]);
+      action.to_op = OpAt(behind_[version.reads.front()]);
+      actions.push_back(std::move(action));
+    }
+    return actions;
   }
-  ReportAction action;
-  action.action =
-      schedule[version.begin].kind == ItemKind::kSwapIn ? "swap" : "recompute";
-  action.buffer = graph.buffers[version.buffer].name;
-  action.bytes = graph.buffers[version.buffer].bytes;
-  action.from_op = OpAt(graph, schedule, previous->end, -1);
-  action.to_op = OpAt(graph, schedule, version.reads.front(), 1);
-  report->actions.push_back(std::move(action));
-}
+
+ private:
+  std::string OpAt(Position p) const {
+    return p == kNone ? "" : graph_.ops[schedule_[p].id].name;
+  }
+
+  const MemoryGraph& graph_;
+  const Schedule& schedule_;
+  const Liveness liveness_;
+  const std::vector<Position> before_;
+  const std::vector<Position> behind_;
+};
 
 }  // namespace
 
@@ -62,10 +87,7 @@ PlanReport ReportOf(const MemoryGraph& graph, const MemoryPlan& plan) {
       ++report.recomputed_ops;
     }
   }
-  const Liveness liveness = AnalyzeLiveness(graph, plan.schedule);
-  for (size_t v = 0; v < liveness.versions.size(); ++v) {
-    AddAction(graph, plan.schedule, liveness, static_cast<int32_t>(v), &report);
-  }
+  report.actions = Actions(graph, plan.schedule).Run();
   return report;
 }
 

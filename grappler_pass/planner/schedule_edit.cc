@@ -88,6 +88,12 @@ bool MayComeBefore(const MemoryGraph& graph, OpId op, const PlanItem& moved,
          !std::binary_search(read.begin(), read.end(), moved.id);
 }
 
+// The first position from `p` on where an op runs; the size where none does.
+size_t NextRun(const Schedule& schedule, size_t p) {
+  while (p < schedule.size() && schedule[p].kind != ItemKind::kRun) ++p;
+  return p;
+}
+
 }  // namespace
 
 void ScheduleInserter::SwapOutAfter(Position producer, BufferId buffer) {
@@ -132,8 +138,11 @@ Schedule PlaceWaits(const MemoryGraph& graph, const Schedule& schedule) {
   for (const PlanItem& item : schedule) {
     if (item.kind != ItemKind::kSwapWait) bare.push_back(item);
   }
-  const Liveness liveness = AnalyzeLiveness(graph, bare);
   const std::vector<bool> stored = StoredBuffers(graph, bare);
+  if (std::find(stored.begin(), stored.end(), true) == stored.end()) {
+    return bare;
+  }
+  const Liveness liveness = AnalyzeLiveness(graph, bare);
   // The swapped version is the first: swap_outs stand beside the producer.
   std::map<Position, std::vector<BufferId>> waits;
   for (size_t b = 0; b < stored.size(); ++b) {
@@ -167,7 +176,7 @@ Schedule KeepPartnersTogether(const MemoryGraph& graph,
       continue;
     }
     size_t q = p + 1;
-    while (q < schedule.size() && schedule[q].kind != ItemKind::kRun) ++q;
+    q = NextRun(schedule, q);
     if (q == schedule.size() || schedule[q].id != partner) {
       result.push_back(item);
       continue;

@@ -79,6 +79,25 @@ TEST(LivenessTest, ASwappedVersionIsHeldUntilItsWait) {
   EXPECT_EQ(AnalyzeLiveness(graph, schedule).live_bytes, expected);
 }
 
+TEST(LivenessTest, VersionsOfABufferAreFoundByPosition) {
+  SmallGraph small = ThreeLayers();
+  const MemoryGraph graph = small.Build();
+  const BufferId f1 = small.buffer_id("f1");
+  Schedule schedule = ScheduleOfRoute(BuildRoute(graph));
+  schedule.insert(schedule.begin() + 6, {ItemKind::kRecompute, small.id("f1")});
+  // in f1 f2 f3 loss b3 f1 b2 b1
+  const Liveness liveness = AnalyzeLiveness(graph, schedule);
+  ASSERT_EQ(liveness.of_buffer[f1].size(), 2);
+  const int32_t first = liveness.of_buffer[f1].front();
+  const int32_t second = liveness.of_buffer[f1].back();
+  EXPECT_EQ(liveness.versions[first].reads.back(), 2);
+  EXPECT_EQ(liveness.versions[second].reads.front(), 7);
+  EXPECT_EQ(liveness.LastBefore(f1, 1), kNone);
+  EXPECT_EQ(liveness.LastBefore(f1, 2), first);
+  EXPECT_EQ(liveness.LastBefore(f1, 6), first);
+  EXPECT_EQ(liveness.LastBefore(f1, 7), second);
+}
+
 TEST(LivenessTest, AnOverwrittenViewCostsACopy) {
   SmallGraph small;
   small.Add("read", {}, {100, false, 1, 0});
