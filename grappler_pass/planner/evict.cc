@@ -20,6 +20,11 @@ namespace {
 // anyway.
 constexpr int kMaxRounds = 60;
 
+// After so many rounds it shows how far the others will get: not more than this
+// many times as far in each.
+constexpr int kTellingRounds = 4;
+constexpr int64_t kMostFaster = 2;
+
 // Memory that version `version` holds but nobody uses, between the uses at
 // `last_use` and `next_use`.
 struct Window {
@@ -44,9 +49,11 @@ class Round {
         profile_(liveness_.live_bytes),
         chains_(graph, costs, schedule, liveness_, stored_) {}
 
+  int64_t peak_bytes() const { return liveness_.peak_bytes(); }
+
   // Empty where no window could be taken.
   Schedule Run() {
-    if (liveness_.peak_bytes() <= options_.budget_bytes) return {};
+    if (peak_bytes() <= options_.budget_bytes) return {};
     CountPositionsOver();
     CollectWindows();
     SpanIndex index(static_cast<Position>(schedule_.size()), Spans());
@@ -284,12 +291,27 @@ class Restorer {
   std::vector<Position> end_;
 };
 
+// Whether the peak, `first_peak` so many rounds ago, will come to nothing of
+// use. Without swaps, each round of a deep network gets a few layers further
+// and adds more ops than the one before.
+bool IsHopeless(const EvictOptions& options, int rounds, int64_t first_peak,
+                int64_t peak) {
+  if (options.useless_above_bytes == 0 || rounds < kTellingRounds) return false;
+  const int64_t gained = first_peak - peak;
+  return peak - kMostFaster * gained * (kMaxRounds - rounds) / rounds >
+         options.useless_above_bytes;
+}
+
 }  // namespace
 
 Schedule EvictUntilFits(const MemoryGraph& graph, const CostModel& costs,
                         const EvictOptions& options, Schedule schedule) {
-  for (int round = 0; round < kMaxRounds; ++round) {
-    Schedule next = Round(graph, costs, options, schedule).Run();
+  int64_t first_peak = 0;
+  for (int rounds = 0; rounds < kMaxRounds; ++rounds) {
+    Round round(graph, costs, options, schedule);
+    if (rounds == 0) first_peak = round.peak_bytes();
+    if (IsHopeless(options, rounds, first_peak, round.peak_bytes())) break;
+    Schedule next = round.Run();
     if (next.empty() || next == schedule) break;
     schedule = std::move(next);
     const AddedTime added = Simulate(graph, costs, schedule).added;

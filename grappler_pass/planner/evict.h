@@ -13,6 +13,9 @@ namespace sn_tf {
 struct EvictOptions {
   // Live bytes to come down to, at every position.
   int64_t budget_bytes = 0;
+  // A peak above this is of no use, however near: there is no need to go on
+  // where that is what it will come to. 0: every lower peak is of use.
+  int64_t useless_above_bytes = 0;
   bool allow_swap = true;
   bool allow_recompute = true;
   // Smaller buffers stay.

@@ -51,7 +51,7 @@ std::optional<SegmentOptions> SegmentOptionsOf(const PlannerOptions& options) {
 EvictOptions EvictOptionsOf(const PlannerOptions& options,
                             int64_t budget_bytes) {
   EvictOptions evict;
-  evict.budget_bytes = budget_bytes;
+  evict.budget_bytes = evict.useless_above_bytes = budget_bytes;
   evict.allow_swap = MaySwap(options);
   evict.allow_recompute = options.policy != "swap" && !IsVdnn(options.policy);
   evict.min_buffer_bytes = options.min_buffer_bytes;
@@ -69,16 +69,18 @@ Schedule SmallestSchedule(const MemoryGraph& graph, const CostModel& costs,
                           const PlannerOptions& options,
                           const Schedule& route) {
   EvictOptions evict = EvictOptionsOf(options, 0);
-  Schedule best = EvictUntilFits(graph, costs, evict, route);
   Schedule other;
-  if (evict.allow_swap) {
-    evict.allow_recompute = false;
-    other = EvictUntilFits(graph, costs, evict, route);
-  } else {
+  if (!evict.allow_swap) {
     const int64_t budget =
         SmallestRematerializationBudget(graph, options.min_buffer_bytes, route);
     other = FastestRematerialization(graph, budget, options.min_buffer_bytes,
                                      route);
+    if (!other.empty()) evict.useless_above_bytes = PeakOf(graph, other);
+  }
+  Schedule best = EvictUntilFits(graph, costs, evict, route);
+  if (evict.allow_swap) {
+    evict.allow_recompute = false;
+    other = EvictUntilFits(graph, costs, evict, route);
   }
   if (other.empty()) return best;
   return PeakOf(graph, other) <= PeakOf(graph, best) ? other : best;

@@ -27,47 +27,14 @@ int64_t PeakOf(const MemoryGraph& graph, const Schedule& schedule) {
   return AnalyzeLiveness(graph, schedule).peak_bytes();
 }
 
-// A residual network of so many blocks: a convolution of 1 s, a normalization
-// and an activation of 0.1 s each, and a sum with the block's input; every
-// buffer of 1000 bytes.
-MemoryGraph Residual(int blocks) {
-  SmallGraph small;
-  const SmallGraph::Traits slow{1000, true, 1, 0};
-  const SmallGraph::Traits fast{1000, true, 0.1, 0};
-  small.Add("in", {}, {1000, false, 0, 0});
-  std::string last = "in";
-  const auto name = [](const char* op, int block) {
-    return op + std::to_string(block);
-  };
-  for (int i = 0; i < blocks; ++i) {
-    small.Add(name("conv", i), {last}, slow);
-    small.Add(name("norm", i), {name("conv", i)}, fast);
-    small.Add(name("act", i), {name("norm", i)}, fast);
-    small.Add(name("sum", i), {last, name("act", i)}, fast);
-    last = name("sum", i);
-  }
-  small.Add("loss", {last}, fast);
-  std::string gradient = "loss";
-  for (int i = blocks; i-- > 0;) {
-    const std::string in = i == 0 ? "in" : name("sum", i - 1);
-    small.Add(name("b_act", i), {gradient, name("act", i)}, fast);
-    small.Add(name("b_norm", i), {name("b_act", i), name("conv", i)}, fast);
-    small.Add(name("b_filter", i), {name("b_norm", i), in}, {0, false, 1, 0});
-    small.Add(name("b_conv", i), {name("b_norm", i)}, slow);
-    small.Add(name("b_sum", i), {name("b_conv", i), gradient}, fast);
-    gradient = name("b_sum", i);
-  }
-  return small.Build();
-}
-
 TEST(RematerializeTest, WhatFitsStays) {
-  const MemoryGraph graph = Residual(4);
+  const MemoryGraph graph = ResidualNetwork(4);
   const Schedule route = RouteOf(graph);
   EXPECT_EQ(Rematerialize(graph, {PeakOf(graph, route), 1}, route), route);
 }
 
 TEST(RematerializeTest, TheCheapestIsComputedAnew) {
-  const MemoryGraph graph = Residual(2);
+  const MemoryGraph graph = ResidualNetwork(2);
   const Schedule route = RouteOf(graph);
   const Schedule schedule =
       Rematerialize(graph, {PeakOf(graph, route) - 1, 1}, route);
@@ -82,7 +49,7 @@ TEST(RematerializeTest, TheCheapestIsComputedAnew) {
 // Deep networks, in which what waits is computed from what waits, all the way.
 TEST(RematerializeTest, DeepNetworksTakeLittleMoreTime) {
   for (const int blocks : {20, 200, 1000}) {
-    const MemoryGraph graph = Residual(blocks);
+    const MemoryGraph graph = ResidualNetwork(blocks);
     const Schedule route = RouteOf(graph);
     const double step = graph.StepSeconds();
     const int64_t peak = PeakOf(graph, route);
@@ -118,7 +85,7 @@ TEST(EvictTest, EndsWhereOpsRunAgainForTooLong) {
 }
 
 TEST(RematerializeTest, TheSmallestBudgetIsMet) {
-  const MemoryGraph graph = Residual(50);
+  const MemoryGraph graph = ResidualNetwork(50);
   const Schedule route = RouteOf(graph);
   const int64_t budget = SmallestRematerializationBudget(graph, 1, route);
   EXPECT_LT(budget, PeakOf(graph, route) / 4);
@@ -131,7 +98,7 @@ TEST(RematerializeTest, TheSmallestBudgetIsMet) {
 }
 
 TEST(RematerializeTest, PlansWithoutTiersAreOfThem) {
-  const MemoryGraph graph = Residual(100);
+  const MemoryGraph graph = ResidualNetwork(100);
   PlannerOptions options;
   options.tiers = "none";
   options.min_buffer_bytes = 1;

@@ -60,4 +60,34 @@ SmallGraph ThreeLayers() {
   return graph;
 }
 
+MemoryGraph ResidualNetwork(int blocks) {
+  SmallGraph small;
+  const SmallGraph::Traits slow{1000, true, 1, 0};
+  const SmallGraph::Traits fast{1000, true, 0.1, 0};
+  small.Add("in", {}, {1000, false, 0, 0});
+  std::string last = "in";
+  const auto name = [](const char* op, int block) {
+    return op + std::to_string(block);
+  };
+  for (int i = 0; i < blocks; ++i) {
+    small.Add(name("conv", i), {last}, slow);
+    small.Add(name("norm", i), {name("conv", i)}, fast);
+    small.Add(name("act", i), {name("norm", i)}, fast);
+    small.Add(name("sum", i), {last, name("act", i)}, fast);
+    last = name("sum", i);
+  }
+  small.Add("loss", {last}, fast);
+  std::string gradient = "loss";
+  for (int i = blocks; i-- > 0;) {
+    const std::string in = i == 0 ? "in" : name("sum", i - 1);
+    small.Add(name("b_act", i), {gradient, name("act", i)}, fast);
+    small.Add(name("b_norm", i), {name("b_act", i), name("conv", i)}, fast);
+    small.Add(name("b_filter", i), {name("b_norm", i), in}, {0, false, 1, 0});
+    small.Add(name("b_conv", i), {name("b_norm", i)}, slow);
+    small.Add(name("b_sum", i), {name("b_conv", i), gradient}, fast);
+    gradient = name("b_sum", i);
+  }
+  return small.Build();
+}
+
 }  // namespace sn_tf

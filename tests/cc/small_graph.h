@@ -50,6 +50,11 @@ class SmallGraph {
 // and its layer's input; every buffer of 100 bytes, every op of one second.
 SmallGraph ThreeLayers();
 
+// A residual network of so many blocks: a convolution of 1 s, a normalization
+// and an activation of 0.1 s each, and a sum with the block's input; every
+// buffer of 1000 bytes.
+MemoryGraph ResidualNetwork(int blocks);
+
 }  // namespace sn_tf
 
 #endif  // SN_TF_TESTS_CC_SMALL_GRAPH_H_
