@@ -11,6 +11,7 @@
 #include "grappler_pass/delay_writes.h"
 #include "grappler_pass/measured_seconds.h"
 #include "grappler_pass/planner/liveness.h"
+#include "grappler_pass/planner/phases.h"
 #include "grappler_pass/planner/placement_check.h"
 #include "grappler_pass/planner/planner.h"
 #include "grappler_pass/planner/verify.h"
@@ -149,6 +150,7 @@ void PlanProvisionally(const tensorflow::GraphDef& graph,
 void Choose(const tensorflow::GraphDef& item_graph,
             const PlannerOptions& options, bool sizes_known, bool measured,
             PlannedGraph* planned) {
+  const PhaseTimer timer(Phase::kPlan);
   const MemoryGraph& graph = planned->imported.memory;
   const bool moves = options.budget_bytes > 0 && options.policy != "liveness";
   if (!moves || measured) {
@@ -178,6 +180,7 @@ void Choose(const tensorflow::GraphDef& item_graph,
 absl::Status Import(const GrapplerItem& item, const PlannerOptions& options,
                     const GraphKnowledge& knowledge, PlannedGraph* planned,
                     bool* sizes_known) {
+  const PhaseTimer timer(Phase::kImport);
   absl::StatusOr<TensorInfos> infos = InferShapes(item, {}, {});
   if (!infos.ok()) return infos.status();
   planned->inputs = UnknownStepInputs(item.graph, *infos);

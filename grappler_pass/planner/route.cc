@@ -5,6 +5,8 @@
 #include <queue>
 #include <utility>
 
+#include "grappler_pass/planner/phases.h"
+
 namespace sn_tf {
 namespace {
 
@@ -228,6 +230,7 @@ class ListScheduler {
 }  // namespace
 
 Route BuildRoute(const MemoryGraph& graph) {
+  const PhaseTimer timer(Phase::kRoute);
   const Successors successors = graph.Successors();
   const std::vector<OpId> topological = graph.TopologicalOrder();
   if (topological.size() != graph.ops.size()) return {};

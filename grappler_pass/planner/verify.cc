@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "grappler_pass/planner/phases.h"
+
 namespace sn_tf {
 namespace {
 
@@ -239,6 +241,7 @@ class Machine {
 }  // namespace
 
 std::string VerifyPlan(const MemoryGraph& graph, const MemoryPlan& plan) {
+  const PhaseTimer timer(Phase::kVerify);
   return Machine(graph, plan).Run();
 }
 
