@@ -57,7 +57,7 @@ GraphKnowledge GraphRecord::KnowledgeForPlan() const {
 
 void GraphRecord::SetPlan(const PlannedGraph& planned,
                           const PlannerOptions& options,
-                          const tensorflow::grappler::GrapplerItem& item,
+                          tensorflow::grappler::GrapplerItem item,
                           const std::shared_ptr<Session>& session,
                           double plan_seconds) {
   const std::lock_guard<std::mutex> lock(mutex_);
@@ -83,7 +83,8 @@ void GraphRecord::SetPlan(const PlannedGraph& planned,
     sampler_.emplace();
   }
   if (state_ == State::kProvisional || sizes_vary_ || sampler_.has_value()) {
-    item_ = std::make_unique<tensorflow::grappler::GrapplerItem>(item);
+    item_ =
+        std::make_unique<tensorflow::grappler::GrapplerItem>(std::move(item));
   }
   if (!planned.plan.feasible) {
     SetInfeasible(planned);

@@ -40,7 +40,7 @@ class GraphRecord : public StepObserver {
   // `plan_seconds`, and publishes its report. Where the plan is infeasible,
   // each step is refused. `item` is kept until a step has been measured.
   void SetPlan(const PlannedGraph& planned, const PlannerOptions& options,
-               const tensorflow::grappler::GrapplerItem& item,
+               tensorflow::grappler::GrapplerItem item,
                const std::shared_ptr<Session>& session, double plan_seconds);
 
   absl::Status OnStepBegin(

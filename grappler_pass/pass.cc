@@ -21,6 +21,7 @@
 #include "grappler_pass/keep_random_state.h"
 #include "grappler_pass/observe_nodes.h"
 #include "grappler_pass/plan_graph.h"
+#include "grappler_pass/planner/phases.h"
 #include "grappler_pass/region.h"
 #include "grappler_pass/rewrite.h"
 #include "grappler_pass/session.h"
@@ -88,16 +89,19 @@ class SuperNeuronsPass : public tensorflow::grappler::CustomGraphOptimizer {
   absl::Status Optimize(tensorflow::grappler::Cluster* /*cluster*/,
                         const GrapplerItem& item,
                         GraphDef* optimized) override {
-    *optimized = item.graph;
     if (++calls_ < kIterations || IsObserved(item.graph, options_.device)) {
-      return absl::OkStatus();
+      // By this Grappler's own optimizers say that they have changed nothing,
+      // which spares a copy of the graph.
+      return absl::AbortedError("there is nothing to plan");
     }
+    optimized->Clear();
     const absl::Status status = Rewrite(item, optimized);
     if (!status.ok()) {
       LOG(WARNING) << "sn_tf leaves " << item.id << " as it is: " << status;
       ReportReason(item, std::string(status.message()));
-      *optimized = item.graph;
+      optimized->Clear();
     }
+    if (optimized->node().empty()) *optimized = item.graph;
     // Also where nothing was planned: other graphs' generations make new
     // instances of all.
     if (item.id != kV1GraphId) KeepRandomState(item.id, optimized);
@@ -117,9 +121,9 @@ class SuperNeuronsPass : public tensorflow::grappler::CustomGraphOptimizer {
     SplitSums(&split_graph);
     GrapplerItem split = item.WithGraph(std::move(split_graph));
     TF_RETURN_IF_ERROR(UnfoldConstants(&split));
-    const absl::StatusOr<std::optional<Region>> region = FindRegion(split);
+    absl::StatusOr<std::optional<Region>> region = FindRegion(split);
     if (!region.ok()) return region.status();
-    const GrapplerItem& step = region->has_value() ? (*region)->item : split;
+    GrapplerItem& step = region->has_value() ? (*region)->item : split;
     const std::shared_ptr<GraphRecord> record =
         session_ != nullptr
             ? session_->Record(item.id, FingerprintOf(step.graph))
@@ -148,12 +152,10 @@ class SuperNeuronsPass : public tensorflow::grappler::CustomGraphOptimizer {
           "may fit all the same");
       return absl::OkStatus();
     }
-    const std::chrono::duration<double> seconds =
-        std::chrono::steady_clock::now() - begin;
-    record->SetPlan(*planned, options, step, session_, seconds.count());
     const int64_t observer = RegisterObserver(record);
     if (session_ != nullptr) session_->OwnObserver(observer);
     if (planned->plan.feasible) {
+      const PhaseTimer timer(Phase::kRewrite);
       *optimized =
           RewriteGraph(step.graph, planned->imported, planned->plan,
                        planned->inputs, {observer, observer, observer},
@@ -162,10 +164,16 @@ class SuperNeuronsPass : public tensorflow::grappler::CustomGraphOptimizer {
     } else {
       Guard(step.graph, *planned, observer, optimized);
     }
-    if (!region->has_value()) return absl::OkStatus();
-    absl::StatusOr<GraphDef> whole = PutBack(split.graph, **region, *optimized);
-    if (!whole.ok()) return whole.status();
-    *optimized = *std::move(whole);
+    if (region->has_value()) {
+      absl::StatusOr<GraphDef> whole =
+          PutBack(split.graph, **region, *optimized);
+      if (!whole.ok()) return whole.status();
+      *optimized = *std::move(whole);
+    }
+    const std::chrono::duration<double> seconds =
+        std::chrono::steady_clock::now() - begin;
+    record->SetPlan(*planned, options, std::move(step), session_,
+                    seconds.count());
     return absl::OkStatus();
   }
 

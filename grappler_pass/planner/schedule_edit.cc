@@ -175,8 +175,7 @@ Schedule KeepPartnersTogether(const MemoryGraph& graph,
       result.push_back(item);
       continue;
     }
-    size_t q = p + 1;
-    q = NextRun(schedule, q);
+    const size_t q = NextRun(schedule, p + 1);
     if (q == schedule.size() || schedule[q].id != partner) {
       result.push_back(item);
       continue;
