@@ -2,10 +2,13 @@
 #include "grappler_pass/tensor_shapes.h"
 
 #include <algorithm>
+#include <map>
+#include <optional>
 #include <utility>
 
 #include "cc/ops/names.h"
 #include "grappler_pass/op_traits.h"
+#include "grappler_pass/planner/phases.h"
 #include "tensorflow/core/framework/attr_value.pb.h"
 #include "tensorflow/core/framework/types.h"
 #include "tensorflow/core/grappler/costs/graph_properties.h"
@@ -37,6 +40,24 @@ void SetOutputDims(const StepInput& input, const std::vector<int64_t>& dims,
     shapes->add_shape()->set_unknown_rank(true);
   }
   SetDims(dims, shapes->mutable_shape(input.port));
+}
+
+void SetInputDims(const std::vector<StepInput>& inputs,
+                  const StepInputDims& dims, tensorflow::GraphDef* graph) {
+  if (dims.empty()) return;
+  std::map<std::string, NodeDef*> nodes;
+  for (NodeDef& node : *graph->mutable_node()) nodes[node.name()] = &node;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    SetOutputDims(inputs[i], dims[i], nodes.at(inputs[i].node));
+  }
+}
+
+// Whether UndoRewrites has anything to do.
+bool HasRewrites(const tensorflow::GraphDef& graph) {
+  return std::any_of(graph.node().begin(), graph.node().end(),
+                     [](const NodeDef& node) {
+                       return node.op() == kKeepOp || node.op() == kSwapOutOp;
+                     });
 }
 
 // Grappler follows no shapes through what was done for another device: here,
@@ -113,22 +134,21 @@ std::vector<StepInput> UnknownStepInputs(const tensorflow::GraphDef& graph,
 absl::StatusOr<TensorInfos> InferShapes(const GrapplerItem& item,
                                         const std::vector<StepInput>& inputs,
                                         const StepInputDims& dims) {
-  tensorflow::GraphDef graph = item.graph;
-  if (!dims.empty()) {
-    std::map<std::string, NodeDef*> nodes;
-    for (NodeDef& node : *graph.mutable_node()) nodes[node.name()] = &node;
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      SetOutputDims(inputs[i], dims[i], nodes.at(inputs[i].node));
-    }
+  const PhaseTimer timer(Phase::kShapes);
+  std::optional<GrapplerItem> changed;
+  if (!dims.empty() || HasRewrites(item.graph)) {
+    changed = item.WithGraph(tensorflow::GraphDef(item.graph));
+    SetInputDims(inputs, dims, &changed->graph);
+    UndoRewrites(&changed->graph);
   }
-  UndoRewrites(&graph);
-  const GrapplerItem with_dims = item.WithGraph(std::move(graph));
-  tensorflow::grappler::GraphProperties properties(with_dims);
+  tensorflow::grappler::GraphProperties properties(
+      changed.has_value() ? *changed : item);
   const absl::Status status = properties.InferStatically(
       /*assume_valid_feeds=*/true, /*aggressive_shape_inference=*/true,
       /*include_tensor_values=*/false);
   if (!status.ok()) return status;
   TensorInfos infos;
+  infos.reserve(item.graph.node_size());
   for (const NodeDef& node : item.graph.node()) {
     std::vector<TensorInfo>& outputs = infos[node.name()];
     if (!properties.HasOutputProperties(node.name())) continue;

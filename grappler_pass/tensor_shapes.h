@@ -3,10 +3,10 @@
 #define SN_TF_GRAPPLER_PASS_TENSOR_SHAPES_H_
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "tensorflow/core/framework/graph.pb.h"
 #include "tensorflow/core/framework/types.pb.h"
@@ -26,7 +26,7 @@ struct TensorInfo {
 };
 
 // Outputs of each node, by name.
-using TensorInfos = std::map<std::string, std::vector<TensorInfo>>;
+using TensorInfos = absl::flat_hash_map<std::string, std::vector<TensorInfo>>;
 
 // One tensor that enters the step with unknown dimensions.
 struct StepInput {

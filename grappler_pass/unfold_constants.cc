@@ -4,17 +4,20 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
-#include <map>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "cc/ops/names.h"
+#include "grappler_pass/control_flow.h"
 #include "grappler_pass/op_traits.h"
 #include "grappler_pass/placement.h"
+#include "grappler_pass/planner/phases.h"
 #include "grappler_pass/tensor_shapes.h"
 #include "tensorflow/core/framework/attr_value.pb.h"
 #include "tensorflow/core/framework/node_def_util.h"
@@ -95,19 +98,16 @@ void SplatConstants(tensorflow::GraphDef* graph) {
 // Pure ops that read constants, or others of their kind, and nothing else, by
 // node.
 std::vector<bool> FoldableOps(const tensorflow::GraphDef& graph) {
-  std::map<std::string, int> index;
-  for (int i = 0; i < graph.node_size(); ++i) index[graph.node(i).name()] = i;
+  const std::vector<std::vector<NodeInput>> inputs = InputsOf(graph);
   std::vector<std::vector<int>> readers(graph.node_size());
   std::vector<int> missing(graph.node_size(), 0);
   std::vector<int> constant;
   for (int i = 0; i < graph.node_size(); ++i) {
     if (graph.node(i).op() == "Const") constant.push_back(i);
-    for (const std::string& input : graph.node(i).input()) {
-      if (absl::StartsWith(input, "^")) continue;
+    for (const NodeInput& input : inputs[i]) {
+      if (input.port < 0) continue;
       ++missing[i];
-      const auto found =
-          index.find(std::string(tensorflow::ParseTensorName(input).node()));
-      if (found != index.end()) readers[found->second].push_back(i);
+      if (input.node >= 0) readers[input.node].push_back(i);
     }
   }
   std::vector<bool> foldable(graph.node_size(), false);
@@ -119,6 +119,33 @@ std::vector<bool> FoldableOps(const tensorflow::GraphDef& graph) {
     }
   }
   return foldable;
+}
+
+// The part of the graph that decides the shapes of foldable ops: these ops, and
+// the constants that they read.
+GrapplerItem FoldablePart(const GrapplerItem& item,
+                          const std::vector<bool>& foldable) {
+  absl::flat_hash_set<absl::string_view> read;
+  for (size_t i = 0; i < foldable.size(); ++i) {
+    if (!foldable[i]) continue;
+    for (const std::string& input : item.graph.node(i).input()) {
+      read.insert(tensorflow::ParseTensorName(input).node());
+    }
+  }
+  tensorflow::GraphDef part;
+  *part.mutable_versions() = item.graph.versions();
+  for (size_t i = 0; i < foldable.size(); ++i) {
+    const NodeDef& node = item.graph.node(i);
+    const bool constant = node.op() == "Const" && read.contains(node.name());
+    if (!foldable[i] && !constant) continue;
+    NodeDef* const copy = part.add_node();
+    *copy = node;
+    copy->clear_input();
+    for (const std::string& input : node.input()) {
+      if (!absl::StartsWith(input, "^")) copy->add_input(input);
+    }
+  }
+  return item.WithGraph(std::move(part));
 }
 
 bool IsLarge(const std::vector<TensorInfo>& outputs) {
@@ -145,12 +172,14 @@ void HoldInput(NodeDef* node, DataType dtype, tensorflow::GraphDef* graph) {
 }  // namespace
 
 absl::Status UnfoldConstants(GrapplerItem* item) {
+  const PhaseTimer timer(Phase::kImport);
   SplatConstants(&item->graph);
   const std::vector<bool> foldable = FoldableOps(item->graph);
   if (std::find(foldable.begin(), foldable.end(), true) == foldable.end()) {
     return absl::OkStatus();
   }
-  const absl::StatusOr<TensorInfos> infos = InferShapes(*item, {}, {});
+  const absl::StatusOr<TensorInfos> infos =
+      InferShapes(FoldablePart(*item, foldable), {}, {});
   if (!infos.ok()) return infos.status();
   for (size_t i = 0; i < foldable.size(); ++i) {
     NodeDef* const node = item->graph.mutable_node(static_cast<int>(i));

@@ -40,6 +40,19 @@ class UnfoldConstantsTest : public testing::Test {
     AddConst(name, value);
   }
 
+  NodeDef* AddFill(const std::string& name, int32_t count) {
+    Tensor dims(tensorflow::DT_INT32, {1});
+    dims.flat<int32_t>()(0) = count;
+    AddConst(name + "/dims", dims);
+    Tensor value(tensorflow::DT_FLOAT, {});
+    value.scalar<float>()() = 1;
+    AddConst(name + "/value", value);
+    NodeDef* const node = Add(name, "Fill", {name + "/dims", name + "/value"});
+    (*node->mutable_attr())["T"].set_type(tensorflow::DT_FLOAT);
+    (*node->mutable_attr())["index_type"].set_type(tensorflow::DT_INT32);
+    return node;
+  }
+
   const NodeDef& Node(const std::string& name) const {
     for (const NodeDef& node : item_.graph.node()) {
       if (node.name() == name) return node;
@@ -68,25 +81,26 @@ TEST_F(UnfoldConstantsTest, LargeConstantsOfOneValueAreMadeWhenNeeded) {
 }
 
 TEST_F(UnfoldConstantsTest, WhatWouldBeFoldedIntoSomethingLargeIsHeld) {
-  for (const auto& [name, count] : std::vector<std::pair<std::string, int32_t>>{
-           {"large", 100'000}, {"small", 10}}) {
-    Tensor dims(tensorflow::DT_INT32, {1});
-    dims.flat<int32_t>()(0) = count;
-    AddConst(name + "/dims", dims);
-    Tensor value(tensorflow::DT_FLOAT, {});
-    value.scalar<float>()() = 1;
-    AddConst(name + "/value", value);
-    auto& attr =
-        *Add(name, "Fill", {name + "/dims", name + "/value"})->mutable_attr();
-    attr["T"].set_type(tensorflow::DT_FLOAT);
-    attr["index_type"].set_type(tensorflow::DT_INT32);
-  }
+  AddFill("large", 100'000);
+  AddFill("small", 10);
   ASSERT_TRUE(UnfoldConstants(&item_).ok());
   const NodeDef& hold = Node(Node("large").input(0));
   EXPECT_EQ(hold.op(), kHoldOp);
   EXPECT_EQ(hold.input(0), "large/dims");
   EXPECT_EQ(hold.attr().at(kTypeAttr).type(), tensorflow::DT_INT32);
   EXPECT_EQ(Node("small").input(0), "small/dims");
+}
+
+// The graph may be large; what is folded is a small part of it.
+TEST_F(UnfoldConstantsTest, OnlyShapesOfWhatWouldBeFoldedAreInferred) {
+  Add("unknown", "NoOpThatTensorFlowKnows", {});
+  AddFill("large", 100'000)->add_input("^unknown");
+  auto& attr = *Add("copy", "Identity", {"large"})->mutable_attr();
+  attr["T"].set_type(tensorflow::DT_FLOAT);
+  ASSERT_TRUE(UnfoldConstants(&item_).ok());
+  EXPECT_EQ(Node(Node("large").input(0)).op(), kHoldOp);
+  EXPECT_EQ(Node("large").input(2), "^unknown");
+  EXPECT_EQ(Node(Node("copy").input(0)).op(), kHoldOp);
 }
 
 }  // namespace
