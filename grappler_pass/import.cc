@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "grappler_pass/aliases.h"
@@ -59,9 +60,11 @@ class Importer {
     // Stops short of cycles; the route finds them.
     const std::vector<OpId> order = result_.memory.TopologicalOrder();
     level_ = result_.memory.Levels(order);
+    CountPorts();
     for (const OpId op : order) {
-      AddOutputs(op);
-      AddReads(op);
+      const std::vector<TensorInfo> inputs = InputInfos(op);
+      AddOutputs(op, inputs);
+      AddReads(op, inputs);
     }
     AddArrivals();
     AddFetches();
@@ -101,11 +104,13 @@ class Importer {
       op.type = node.op();
       op.pure = IsPure(node);
       result_.placement[i] = PlacementOf(node, options_.device);
+      id_of_[op.name] = static_cast<OpId>(i);
+      const auto infos = infos_.find(op.name);
+      infos_of_.push_back(infos == infos_.end() ? nullptr : &infos->second);
       result_.role[i] = nested_.role[result_.node_index[i]];
       if (IsInterior(static_cast<OpId>(i))) {
         result_.placement[i].on_device = false;
       }
-      id_of_[op.name] = static_cast<OpId>(i);
     }
   }
 
@@ -118,7 +123,7 @@ class Importer {
       Op& op = result_.memory.ops[i];
       for (const std::string& input : Node(static_cast<OpId>(i)).input()) {
         const tensorflow::TensorId tensor = tensorflow::ParseTensorName(input);
-        const auto found = id_of_.find(std::string(tensor.node()));
+        const auto found = id_of_.find(tensor.node());
         if (found == id_of_.end()) {
           return absl::InvalidArgumentError(absl::StrCat(
               "node ", op.name, " has input ", input, ", which is no node"));
@@ -138,8 +143,7 @@ class Importer {
 
   const std::vector<TensorInfo>& Infos(OpId op) const {
     static const std::vector<TensorInfo> kEmpty;
-    const auto found = infos_.find(result_.memory.ops[op].name);
-    return found == infos_.end() ? kEmpty : found->second;
+    return infos_of_[op] == nullptr ? kEmpty : *infos_of_[op];
   }
 
   std::vector<TensorInfo> InputInfos(OpId op) const {
@@ -153,28 +157,23 @@ class Importer {
     return inputs;
   }
 
-  int PortCount(OpId op) const {
-    int ports = static_cast<int>(Infos(op).size());
-    for (const OpId next : consumers_[op]) {
-      for (const TensorRef& input : result_.inputs[next]) {
-        if (input.op == op) ports = std::max(ports, input.port + 1);
+  // Outputs whose shapes are known, and others that somebody reads.
+  void CountPorts() {
+    for (size_t i = 0; i < result_.inputs.size(); ++i) {
+      ports_.push_back(Infos(static_cast<OpId>(i)).size());
+    }
+    for (const std::vector<TensorRef>& inputs : result_.inputs) {
+      for (const TensorRef& input : inputs) {
+        ports_[input.op] =
+            std::max(ports_[input.op], static_cast<size_t>(input.port) + 1);
       }
     }
-    return ports;
   }
 
-  void AddOutputs(OpId op) {
-    if (consumers_.empty()) {
-      consumers_.resize(result_.memory.ops.size());
-      for (size_t i = 0; i < result_.inputs.size(); ++i) {
-        for (const TensorRef& input : result_.inputs[i]) {
-          consumers_[input.op].push_back(static_cast<OpId>(i));
-        }
-      }
-    }
+  void AddOutputs(OpId op, const std::vector<TensorInfo>& inputs) {
     const NodeDef& node = Node(op);
     std::vector<BufferId>& buffers = result_.output_buffer[op];
-    buffers.assign(PortCount(op), kNone);
+    buffers.assign(ports_[op], kNone);
     std::vector<int>& aliased_input = result_.aliased_input[op];
     aliased_input.assign(buffers.size(), -1);
     const NodePlacement& placement = result_.placement[op];
@@ -184,7 +183,6 @@ class Importer {
       return;
     }
     if (result_.role[op] == FlowRole::kEntry) return;
-    const std::vector<TensorInfo> inputs = InputInfos(op);
     for (size_t port = 0; port < buffers.size(); ++port) {
       if (!placement.HasOutput(port)) continue;
       const int aliased =
@@ -277,7 +275,7 @@ class Importer {
     return id;
   }
 
-  void AddReads(OpId op) {
+  void AddReads(OpId op, const std::vector<TensorInfo>& inputs) {
     if (IsInterior(op)) return;
     Op& reader = result_.memory.ops[op];
     for (const TensorRef& input : result_.inputs[op]) {
@@ -288,7 +286,7 @@ class Importer {
     reader.seconds =
         IsResidentSource(Node(op)) || !result_.placement[op].on_device
             ? 0
-            : EstimateSeconds(Node(op), InputInfos(op), Infos(op));
+            : EstimateSeconds(Node(op), inputs, Infos(op));
     if (options_.profile != nullptr) {
       const auto found = options_.profile->workspace_bytes.find(reader.name);
       if (found != options_.profile->workspace_bytes.end() &&
@@ -366,15 +364,18 @@ class Importer {
       for (const OpId reader : buffer.readers) {
         if (reader != buffer.overwriter) soft.push_back(reader);
       }
-      SortUnique(&soft);
     }
+    for (Op& op : result_.memory.ops) SortUnique(&op.soft_after);
   }
 
   const GraphDef& graph_;
   const TensorInfos& infos_;
   const ImportOptions& options_;
-  std::map<std::string, OpId> id_of_;
-  std::vector<std::vector<OpId>> consumers_;
+  absl::flat_hash_map<std::string, OpId> id_of_;
+  // Of each op: the shapes of its outputs, nullptr where none are known, and
+  // their number.
+  std::vector<const std::vector<TensorInfo>*> infos_of_;
+  std::vector<size_t> ports_;
   std::vector<int32_t> level_;
   const NestedFlow nested_;
   ImportedGraph result_;

@@ -21,8 +21,9 @@ using tensorflow::NodeDef;
 // Where the first of `inputs` is made; "" where there is none.
 std::string DeviceOfInputs(const GraphDef& graph,
                            const std::vector<StepInput>& inputs) {
+  if (inputs.empty()) return "";
   for (const NodeDef& node : graph.node()) {
-    if (!inputs.empty() && node.name() == inputs[0].node) return node.device();
+    if (node.name() == inputs[0].node) return node.device();
   }
   return "";
 }
@@ -54,9 +55,10 @@ std::string AddObserveNode(GraphDef* graph, const std::string& device,
 
 std::vector<bool> FeedsInputs(const GraphDef& graph,
                               const std::vector<StepInput>& inputs) {
+  std::vector<bool> feeds(graph.node_size(), false);
+  if (inputs.empty()) return feeds;
   std::map<std::string, int> index;
   for (int i = 0; i < graph.node_size(); ++i) index[graph.node(i).name()] = i;
-  std::vector<bool> feeds(graph.node_size(), false);
   std::vector<int> open;
   const auto reach = [&](const std::string& name) {
     const auto found = index.find(name);
