@@ -178,7 +178,8 @@ class PlanReport:
         swapped_buffers: Buffers moved out in each step.
         recomputed_ops: Ops run once more in each step.
         ops: Ops of the graph that was planned, before the plan.
-        plan_seconds: Time that planning took.
+        plan_seconds: Time that planning took, with the rewriting of the graph;
+            without it where a measured step has confirmed the plan.
         reason: Why nothing was changed, or what was left alone; else empty.
         actions: Everything that the plan does, in the order of execution.
     """

@@ -5,6 +5,7 @@
 
 #include "grappler_pass/planner/liveness.h"
 #include "grappler_pass/planner/route.h"
+#include "grappler_pass/planner/timeline.h"
 #include "tests/cc/small_graph.h"
 
 namespace sn_tf {
@@ -53,6 +54,23 @@ TEST_F(EvictFromFewTest, WhatCanBeMetIs) {
   EXPECT_LE(PeakOf(graph_, met), options_.budget_bytes);
   options_.useless_above_bytes = options_.budget_bytes;
   EXPECT_EQ(Evicted(), met);
+}
+
+// Each round of greedy choices makes chains longer.
+TEST(EvictResidualTest, EndsWhereOpsRunAgainForTooLong) {
+  const MemoryGraph graph = ResidualNetwork(40);
+  const Schedule route = ScheduleOfRoute(BuildRoute(graph));
+  EvictOptions evict;
+  evict.allow_swap = false;
+  evict.budget_bytes = PeakOf(graph, route) / 3;
+  const CostModel costs;
+  const Schedule all = EvictUntilFits(graph, costs, evict, route);
+  EXPECT_LE(PeakOf(graph, all), evict.budget_bytes);
+  const double seconds = Simulate(graph, costs, all).added.recompute;
+  evict.most_recompute_seconds = seconds / 2;
+  const Schedule some = EvictUntilFits(graph, costs, evict, route);
+  EXPECT_GT(PeakOf(graph, some), evict.budget_bytes);
+  EXPECT_LT(Simulate(graph, costs, some).added.recompute, seconds);
 }
 
 }  // namespace

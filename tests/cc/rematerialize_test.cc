@@ -7,7 +7,6 @@
 #include <string>
 #include <utility>
 
-#include "grappler_pass/planner/evict.h"
 #include "grappler_pass/planner/liveness.h"
 #include "grappler_pass/planner/planner.h"
 #include "grappler_pass/planner/route.h"
@@ -65,23 +64,6 @@ TEST(RematerializeTest, DeepNetworksTakeLittleMoreTime) {
           << blocks << " " << share;
     }
   }
-}
-
-// In a residual network every round of greedy choices makes chains longer.
-TEST(EvictTest, EndsWhereOpsRunAgainForTooLong) {
-  const MemoryGraph graph = Residual(40);
-  const Schedule route = RouteOf(graph);
-  EvictOptions evict;
-  evict.allow_swap = false;
-  evict.budget_bytes = PeakOf(graph, route) / 3;
-  const CostModel costs;
-  const Schedule all = EvictUntilFits(graph, costs, evict, route);
-  EXPECT_LE(PeakOf(graph, all), evict.budget_bytes);
-  const double seconds = Simulate(graph, costs, all).added.recompute;
-  evict.most_recompute_seconds = seconds / 2;
-  const Schedule some = EvictUntilFits(graph, costs, evict, route);
-  EXPECT_GT(PeakOf(graph, some), evict.budget_bytes);
-  EXPECT_LT(Simulate(graph, costs, some).added.recompute, seconds);
 }
 
 TEST(RematerializeTest, TheSmallestBudgetIsMet) {
