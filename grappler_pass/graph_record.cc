@@ -30,6 +30,15 @@ constexpr int64_t kWorthReplanningBytes = 64 * 1024;
 // What a step finds in use may creep up without end; plans may not follow.
 constexpr int kMostReplans = 3;
 
+// Memory that is kept free, where a plan can do with less.
+void LeaveOut(int64_t spare_bytes, PlanReport* report) {
+  for (int64_t* bytes : {&report->stock_peak_bytes, &report->planned_peak_bytes,
+                         &report->floor_bytes, &report->resident_bytes,
+                         &report->min_budget_bytes}) {
+    *bytes = std::max<int64_t>(0, *bytes - spare_bytes);
+  }
+}
+
 double SecondsSince(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
       .count();
@@ -97,6 +106,9 @@ void GraphRecord::Publish(const PlannedGraph& planned,
   const std::shared_ptr<Session> session = session_.lock();
   if (session == nullptr) return;
   PlanReport report = ReportOf(planned.imported.memory, planned.plan);
+  if (knowledge_.measured()) {
+    LeaveOut(planned.imported.spare_bytes, &report);
+  }
   report.function = function_;
   report.device = options_.device;
   report.policy = options_.policy;

@@ -205,8 +205,9 @@ class Importer {
     const bool varies = IsStepInput(Node(op));
     if (!varies && options_.profile != nullptr) return;
     for (const TensorInfo& info : Infos(op)) {
-      result_.memory.resident_bytes +=
-          Rounded(std::max<int64_t>(info.bytes(), 0));
+      const int64_t bytes = Rounded(std::max<int64_t>(info.bytes(), 0));
+      result_.memory.resident_bytes += bytes;
+      if (varies) result_.spare_bytes += bytes;
     }
   }
 

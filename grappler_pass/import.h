@@ -37,6 +37,8 @@ struct ImportedGraph {
   // Per op and port: the data input whose memory it shares; -1: none.
   std::vector<std::vector<int>> aliased_input;
   std::vector<tensorflow::DataType> dtypes;  // Element type of each buffer.
+  // Of the resident bytes: kept for more inputs than the step begins with.
+  int64_t spare_bytes = 0;
   int unknown_outputs = 0;  // Whose sizes are neither inferred nor measured.
   // See DelayWrites; kNone: writes come as soon as they can.
   OpId before_writes = kNone;

@@ -4,6 +4,8 @@
 #ifndef SN_TF_GRAPPLER_PASS_OP_TRAITS_H_
 #define SN_TF_GRAPPLER_PASS_OP_TRAITS_H_
 
+#include <string>
+
 #include "tensorflow/core/framework/node_def.pb.h"
 
 namespace sn_tf {
@@ -30,6 +32,10 @@ bool IsControlFlow(const tensorflow::NodeDef& node);
 
 // One of the primitives, but none for reference types.
 bool IsLowered(const tensorflow::NodeDef& node);
+
+// Computes each element of its output from the same elements of its inputs, and
+// puts them in the place of an input that nothing else needs.
+bool IsElementwise(const std::string& type);
 
 // Running it twice gives the same bits and has no other effect: not stateful,
 // no reference or resource among inputs and outputs, calls no function.

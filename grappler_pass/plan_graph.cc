@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "grappler_pass/delay_writes.h"
+#include "grappler_pass/in_place.h"
 #include "grappler_pass/measured_seconds.h"
 #include "grappler_pass/planner/liveness.h"
 #include "grappler_pass/planner/phases.h"
@@ -105,15 +106,30 @@ Schedule Resolve(const MemoryGraph& graph, const NamedSchedule& named) {
 }
 
 // What the measured step needed beyond what its schedule explains: input
-// pipelines filling up meanwhile, memory that aliases keep.
-void AddUnexplained(const GraphKnowledge& knowledge, MemoryGraph* graph) {
-  if (!knowledge.profile.has_value()) return;
+// pipelines filling up meanwhile, memory that aliases keep. What is spare does
+// for that first.
+void AddUnexplained(const StepProfile& profile, const Schedule& schedule,
+                    ImportedGraph* imported) {
+  MemoryGraph& graph = imported->memory;
   const int64_t explained =
-      AnalyzeLiveness(*graph, Resolve(*graph, knowledge.profiled_schedule))
-          .peak_bytes();
-  graph->resident_bytes +=
-      kSlackBytes +
-      std::max<int64_t>(0, knowledge.profile->peak_bytes - explained);
+      AnalyzeLiveness(graph, schedule).peak_bytes() - imported->spare_bytes;
+  const int64_t unexplained =
+      std::max<int64_t>(0, profile.peak_bytes - explained);
+  const int64_t spared = std::min(imported->spare_bytes, unexplained);
+  imported->spare_bytes -= spared;
+  graph.resident_bytes += kSlackBytes + unexplained - spared;
+}
+
+// What is known, and what a measured step tells, beyond sizes.
+void Learn(const GraphKnowledge& knowledge, ImportedGraph* imported) {
+  AssumeInPlace(imported);
+  if (!knowledge.profile.has_value()) return;
+  const Schedule schedule =
+      Resolve(imported->memory, knowledge.profiled_schedule);
+  if (knowledge.profile->complete) {
+    FindInPlace(*knowledge.profile, schedule, imported);
+  }
+  AddUnexplained(*knowledge.profile, schedule, imported);
 }
 
 bool Fits(const MemoryGraph& graph, const MemoryPlan& plan,
@@ -201,7 +217,7 @@ absl::Status Import(const GrapplerItem& item, const PlannerOptions& options,
   if (!planned->imported.unsupported.empty()) return absl::OkStatus();
   const std::string error = planned->imported.memory.Validate();
   if (!error.empty()) return absl::InternalError(error);
-  AddUnexplained(knowledge, &planned->imported.memory);
+  Learn(knowledge, &planned->imported);
   if (knowledge.op_seconds.has_value()) {
     SetMeasuredSeconds(*knowledge.op_seconds, &planned->imported.memory);
   }
@@ -239,8 +255,12 @@ absl::StatusOr<PlannedGraph> PlanGraph(const GrapplerItem& item,
   bool sizes_known;
   TF_RETURN_IF_ERROR(Import(item, options, knowledge, &planned, &sizes_known));
   if (!planned.imported.unsupported.empty()) return planned;
-  const MemoryGraph& graph = planned.imported.memory;
+  MemoryGraph& graph = planned.imported.memory;
   Choose(item.graph, options, sizes_known, knowledge.measured(), &planned);
+  if (!planned.plan.feasible && planned.imported.spare_bytes > 0) {
+    graph.resident_bytes -= std::exchange(planned.imported.spare_bytes, 0);
+    Choose(item.graph, options, sizes_known, knowledge.measured(), &planned);
+  }
   if (planned.plan.schedule.empty()) {
     return absl::InvalidArgumentError("the graph has a cycle");
   }

@@ -181,6 +181,11 @@ class Restorer {
       root_[v] = static_cast<int32_t>(v);
       end_.push_back(liveness_.versions[v].end);
     }
+    for (size_t p = 0; p < schedule.size(); ++p) {
+      const bool shares =
+          WritesInPlace(graph, schedule, liveness_, static_cast<Position>(p));
+      in_place_.push_back(shares ? graph.InPlaceBytes(schedule[p].id) : 0);
+    }
   }
 
   Schedule Run() {
@@ -245,39 +250,59 @@ class Restorer {
     return version;
   }
 
+  // More memory in [begin, end].
+  struct Added {
+    Position begin;
+    Position end;
+    int64_t bytes;
+  };
+
   void TryRemove(Position p) {
     const std::vector<int32_t> begun = VersionsBegunAt(p);
-    size_t extended = 0;
-    bool fits = true;
-    while (extended < begun.size() && fits) {
-      fits = Extend(begun[extended], 1);
-      if (fits) ++extended;
-    }
-    if (!fits) {
-      while (extended > 0) Extend(begun[--extended], -1);
+    std::vector<Added> added;
+    for (const int32_t v : begun) {
+      if (Extend(v, &added)) continue;
+      for (const Added& more : added) {
+        profile_.Add(more.begin, more.end, -more.bytes);
+      }
       return;
     }
     removed_[p] = true;
     for (const int32_t v : begun) {
       const int32_t root = RootOf(PreviousOf(v));
+      if (EndsInPlace(root)) in_place_[end_[root]] = 0;
       end_[root] = std::max(end_[root], end_[v]);
       root_[v] = root;
     }
   }
 
-  // Adds (sign 1) or takes back (sign -1) the bytes that the version before
-  // `version` holds when it lives on until `version` begins; false, and
-  // nothing added, where that passes the budget.
-  bool Extend(int32_t version, int64_t sign) {
+  // Adds what is held when the version before `version` lives on until that
+  // begins; false where it passes the budget.
+  bool Extend(int32_t version, std::vector<Added>* added) {
     const Version& begun = liveness_.versions[version];
-    const Position from = end_[RootOf(PreviousOf(version))] + 1;
-    const Position to = begun.begin - 1;
-    const int64_t bytes = graph_.buffers[begun.buffer].bytes;
-    if (sign > 0 && from <= to && profile_.Max(from, to) + bytes > budget_) {
-      return false;
-    }
-    profile_.Add(from, to, sign * bytes);
+    const int32_t root = RootOf(PreviousOf(version));
+    const Position end = end_[root];
+    return Add({end + 1, begun.begin - 1, graph_.buffers[begun.buffer].bytes},
+               added) &&
+           (!EndsInPlace(root) || Add({end, end, in_place_[end]}, added));
+  }
+
+  bool Add(const Added& more, std::vector<Added>* added) {
+    if (more.begin > more.end) return true;
+    if (profile_.Max(more.begin, more.end) + more.bytes > budget_) return false;
+    profile_.Add(more.begin, more.end, more.bytes);
+    added->push_back(more);
     return true;
+  }
+
+  // Whether its memory goes on as that of what is written in place.
+  bool EndsInPlace(int32_t root) const {
+    const Position end = end_[root];
+    if (in_place_[end] == 0) return false;
+    const std::vector<BufferId>& inputs =
+        graph_.ops[schedule_[end].id].in_place.inputs;
+    return std::binary_search(inputs.begin(), inputs.end(),
+                              liveness_.versions[root].buffer);
   }
 
   const MemoryGraph& graph_;
@@ -289,6 +314,8 @@ class Restorer {
   std::vector<bool> removed_;
   std::vector<int32_t> root_;
   std::vector<Position> end_;
+  // Per position: bytes that the op there writes in place.
+  std::vector<int64_t> in_place_;
 };
 
 // Whether the peak, `first_peak` so many rounds ago, will come to nothing of

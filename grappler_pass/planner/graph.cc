@@ -16,6 +16,22 @@ bool Ascending(const std::vector<int32_t>& ids, size_t limit) {
 
 }  // namespace
 
+bool MemoryGraph::MayWriteInPlace(const Op& op) const {
+  const auto has = [](const std::vector<BufferId>& ids, BufferId b) {
+    return std::binary_search(ids.begin(), ids.end(), b);
+  };
+  const BufferId output = op.in_place.output;
+  if (!has(op.writes, output) || buffers[output].view ||
+      !Ascending(op.in_place.inputs, buffers.size())) {
+    return false;
+  }
+  return std::all_of(op.in_place.inputs.begin(), op.in_place.inputs.end(),
+                     [&](BufferId b) {
+                       return has(op.reads, b) && !buffers[b].view &&
+                              buffers[b].bytes == buffers[output].bytes;
+                     });
+}
+
 int64_t MemoryGraph::LayerBytes(OpId op) const {
   int64_t bytes = ops[op].workspace_bytes;
   for (const BufferId b : ops[op].reads) {
@@ -24,7 +40,12 @@ int64_t MemoryGraph::LayerBytes(OpId op) const {
   for (const BufferId b : ops[op].writes) {
     if (!buffers[b].view) bytes += buffers[b].bytes;
   }
-  return bytes;
+  return bytes - InPlaceBytes(op);
+}
+
+int64_t MemoryGraph::InPlaceBytes(OpId op) const {
+  const InPlace& in_place = ops[op].in_place;
+  return in_place.empty() ? 0 : buffers[in_place.output].bytes;
 }
 
 OpId MemoryGraph::LargestLayer() const {
@@ -103,6 +124,8 @@ std::string MemoryGraph::Validate() const {
     if (!Ascending(op.reads, buffers.size())) return bad("bad `reads`");
     if (!Ascending(op.writes, buffers.size())) return bad("bad `writes`");
     if (op.workspace_bytes < 0) return bad("negative workspace");
+    if (!op.in_place.empty() && !MayWriteInPlace(op))
+      return bad("bad in_place");
     if (op.partner != kNone &&
         (op.partner < 0 || static_cast<size_t>(op.partner) >= ops.size() ||
          ops[op.partner].partner != static_cast<OpId>(i))) {

@@ -11,6 +11,8 @@
 //   view      a buffer that is a variable's own memory, handed out by a read.
 //             It costs nothing until the variable is overwritten while the
 //             view is still to be read: TensorFlow then copies the variable.
+//   in place  an op that writes in place puts what it writes into the memory of
+//             what it reads, where that is read for the last time.
 //   resident  what outlives a step: weights, optimizer state, constants,
 //             arguments. One number for the whole graph.
 //   layer bytes, floor: see LayerBytes and FloorBytes.
@@ -27,6 +29,16 @@ using OpId = int32_t;
 using BufferId = int32_t;
 inline constexpr int32_t kNone = -1;
 
+// A buffer that is written in place: into the memory of one of `inputs`, nobody
+// knows which, where each of them is read for the last time. All of one size;
+// empty: memory of its own.
+struct InPlace {
+  BufferId output = kNone;
+  std::vector<BufferId> inputs;  // Ascending.
+
+  bool empty() const { return inputs.empty(); }
+};
+
 struct Op {
   std::string name;
   std::string type;
@@ -39,6 +51,7 @@ struct Op {
   std::vector<BufferId> reads;
   std::vector<BufferId> writes;
   int64_t workspace_bytes = 0;
+  InPlace in_place;
   double seconds = 0;
   // Running it again gives the same bits and changes nothing else.
   bool pure = false;
@@ -78,7 +91,8 @@ struct MemoryGraph {
   int64_t resident_bytes = 0;
 
   // Inputs, outputs and workspace of one op: what must be in memory at once
-  // for it to run (l_i in the paper, section 3.1).
+  // for it to run (l_i in the paper, section 3.1). What it may write in place
+  // counts once.
   int64_t LayerBytes(OpId op) const;
 
   // The op with the largest layer bytes; the first of equals; kNone if empty.
@@ -86,6 +100,9 @@ struct MemoryGraph {
 
   // resident + max(l_i): no plan that runs ops whole can need less.
   int64_t FloorBytes() const;
+
+  // Bytes of what `op` writes in place, where it does.
+  int64_t InPlaceBytes(OpId op) const;
 
   // Of all ops, one after the other.
   double StepSeconds() const;
@@ -106,6 +123,9 @@ struct MemoryGraph {
 
   // Empty if every invariant holds, else the first that does not.
   std::string Validate() const;
+
+ private:
+  bool MayWriteInPlace(const Op& op) const;
 };
 
 // Makes ids ascending, each once.

@@ -24,6 +24,7 @@ class Analysis {
       const Buffer& buffer = graph_.buffers[version.buffer];
       if (!buffer.view) Hold(version.begin, version.end, buffer.bytes);
     }
+    ShareInPlace();
     HoldOverwrittenViews();
     Accumulate();
     return std::move(result_);
@@ -92,6 +93,16 @@ class Analysis {
     change_[end + 1] -= bytes;
   }
 
+  // What is written in place takes no memory beside what it was made from.
+  void ShareInPlace() {
+    for (size_t p = 0; p < schedule_.size(); ++p) {
+      const auto at = static_cast<Position>(p);
+      if (WritesInPlace(graph_, schedule_, result_, at)) {
+        Hold(at, at, -graph_.InPlaceBytes(schedule_[p].id));
+      }
+    }
+  }
+
   // A variable overwritten before its last view is read exists twice: all the
   // views of it share the old values.
   void HoldOverwrittenViews() {
@@ -154,6 +165,35 @@ int32_t Liveness::LastBefore(BufferId buffer, Position at) const {
       all.begin(), all.end(),
       [this, at](int32_t version) { return versions[version].begin < at; });
   return next == all.begin() ? kNone : *(next - 1);
+}
+
+bool EndsAt(const Schedule& schedule, const Liveness& liveness, int32_t number,
+            Position at) {
+  if (number == kNone) return false;
+  const Version& version = liveness.versions[number];
+  if (version.end != at || version.reads.empty() ||
+      version.reads.back() != at) {
+    return false;
+  }
+  const auto is_copy = [&schedule](Position read) {
+    return schedule[read].kind == ItemKind::kSwapOut;
+  };
+  if (std::any_of(version.reads.begin(), version.reads.end(), is_copy)) {
+    return false;
+  }
+  return schedule[version.begin].kind != ItemKind::kSwapIn ||
+         liveness.of_buffer[version.buffer].back() == number;
+}
+
+bool WritesInPlace(const MemoryGraph& graph, const Schedule& schedule,
+                   const Liveness& liveness, Position at) {
+  const PlanItem& item = schedule[at];
+  if (!IsOp(item.kind)) return false;
+  const std::vector<BufferId>& inputs = graph.ops[item.id].in_place.inputs;
+  return !inputs.empty() &&
+         std::all_of(inputs.begin(), inputs.end(), [&](BufferId b) {
+           return EndsAt(schedule, liveness, liveness.LastBefore(b, at), at);
+         });
 }
 
 Liveness AnalyzeLiveness(const MemoryGraph& graph, const Schedule& schedule) {

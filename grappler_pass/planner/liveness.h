@@ -51,6 +51,15 @@ struct Liveness {
   int32_t LastBefore(BufferId buffer, Position at) const;
 };
 
+// Whether the op at `at` is the last to refer to the memory of a version; not
+// where a copy that is to come back refers to it too.
+bool EndsAt(const Schedule& schedule, const Liveness& liveness, int32_t version,
+            Position at);
+
+// Whether the op at `at` writes in place there.
+bool WritesInPlace(const MemoryGraph& graph, const Schedule& schedule,
+                   const Liveness& liveness, Position at);
+
 Liveness AnalyzeLiveness(const MemoryGraph& graph, const Schedule& schedule);
 
 }  // namespace sn_tf

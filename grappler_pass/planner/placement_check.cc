@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "grappler_pass/planner/placement_check.h"
 
+#include <utility>
 #include <vector>
 
 #include "grappler_pass/planner/liveness.h"
@@ -36,17 +37,27 @@ bool FindsPlaces(const MemoryGraph& graph, const Schedule& schedule,
   if (!PlaceResident(graph, &arena)) return false;
   for (size_t p = 0; p < schedule.size(); ++p) {
     const auto at = static_cast<Position>(p);
+    const bool shares = WritesInPlace(graph, schedule, liveness, at);
     for (; next < offsets.size() && liveness.versions[next].begin == at;
          ++next) {
       const Version& version = liveness.versions[next];
       const Buffer& buffer = graph.buffers[version.buffer];
       if (buffer.view) continue;
-      offsets[next] = arena.Allocate(buffer.bytes);
+      const InPlace& in_place = graph.ops[schedule[p].id].in_place;
+      if (shares && version.buffer == in_place.output) {
+        int64_t& taken =
+            offsets[liveness.LastBefore(in_place.inputs.front(), at)];
+        offsets[next] = std::exchange(taken, Arena::kNoOffset);
+      } else {
+        offsets[next] = arena.Allocate(buffer.bytes);
+      }
       if (offsets[next] == Arena::kNoOffset) return false;
       ending[version.end].push_back(static_cast<int32_t>(next));
     }
     if (!HasPlaceForWorkspace(graph, schedule[p], &arena)) return false;
-    for (const int32_t version : ending[p]) arena.Free(offsets[version]);
+    for (const int32_t version : ending[p]) {
+      if (offsets[version] != Arena::kNoOffset) arena.Free(offsets[version]);
+    }
   }
   return true;
 }

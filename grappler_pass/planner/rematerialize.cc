@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <queue>
 #include <tuple>
 #include <utility>
@@ -132,13 +133,18 @@ class Execution {
     for (const BufferId b : op.reads) ++locks_[b];
     bool done = true;
     for (const BufferId b : op.reads) done = done && Have(b);
+    if (item.kind == ItemKind::kRun) Advance(op);
     done = done && MakeRoomFor(op);
     if (done) {
       schedule_.push_back(item);
       for (const BufferId b : op.writes) Appear(b);
     }
-    if (item.kind == ItemKind::kRun) Advance(op);
     for (const BufferId b : op.reads) Unlock(b);
+    if (options_.rescore == Rescore::kAfterUse && item.kind == ItemKind::kRun) {
+      for (const BufferId b : op.reads) {
+        if (present_[b]) Consider(b);
+      }
+    }
     for (const BufferId b : op.writes) DropIfUseless(b);
     return done;
   }
@@ -166,6 +172,9 @@ class Execution {
 
   bool MakeRoomFor(const Op& op) {
     int64_t bytes = op.workspace_bytes;
+    if (WillWriteInPlace(op)) {
+      bytes -= graph_.buffers[op.in_place.output].bytes;
+    }
     for (const BufferId b : op.writes) {
       if (IsManaged(b) && !present_[b]) bytes += graph_.buffers[b].bytes;
     }
@@ -177,6 +186,15 @@ class Execution {
     }
     for (const BufferId b : op.writes) --locks_[b];
     return fits;
+  }
+
+  // Whether nothing else needs what `op`, whose reads are locked, overwrites.
+  bool WillWriteInPlace(const Op& op) const {
+    const std::vector<BufferId>& inputs = op.in_place.inputs;
+    return !inputs.empty() && !present_[op.in_place.output] &&
+           std::all_of(inputs.begin(), inputs.end(), [this](BufferId b) {
+             return locks_[b] == 1 && NextUse(b) == prospect_.End();
+           });
   }
 
   bool DropOne() {
@@ -240,7 +258,12 @@ class Execution {
     const Buffer& buffer = graph_.buffers[b];
     present_[b] = true;
     live_bytes_ += buffer.bytes;
-    if (buffer.MayMove(options_.min_buffer_bytes) && MayBeDropped(b)) {
+    Consider(b);
+  }
+
+  void Consider(BufferId b) {
+    if (graph_.buffers[b].MayMove(options_.min_buffer_bytes) &&
+        MayBeDropped(b)) {
       candidates_.push({Score(b), b});
     }
   }
@@ -284,12 +307,28 @@ class Execution {
   int depth_ = 0;
 };
 
+struct Variant {
+  double distance_power;
+  int longest_chain;
+  Rescore rescore = Rescore::kWhenChosen;
+};
+
 // What to try: which is best depends on the graph and the budget.
-constexpr double kDistancePowers[] = {0.25, 0.5, 1};
-constexpr int kLongestChains[] = {8, 32, 128};
-// What meets small budgets.
-constexpr double kFrugalPower = 0.25;
-constexpr int kFrugalChain = 32;
+constexpr Variant kVariants[] = {{0.25, 8},
+                                 {0.25, 32},
+                                 {0.25, 128},
+                                 {0.5, 8},
+                                 {0.5, 32},
+                                 {0.5, 128},
+                                 {1, 8},
+                                 {1, 32},
+                                 {1, 128},
+                                 {0.25, 32, Rescore::kAfterUse},
+                                 {0.5, 32, Rescore::kAfterUse},
+                                 {1, 32, Rescore::kAfterUse}};
+// What meets small budgets, the most likely first.
+constexpr Variant kFrugal[] = {
+    {0.25, 32}, {0.25, 128}, {1, 32, Rescore::kAfterUse}};
 
 // Variables that are overwritten while they are still to be read take memory
 // that the execution does not see.
@@ -301,8 +340,11 @@ Schedule Execute(const Prospect& prospect,
   return schedule.empty() ? schedule : DropUnused(prospect.graph(), schedule);
 }
 
-Schedule WithinBudget(const Prospect& prospect, RematerializeOptions options) {
-  const int64_t budget_bytes = options.budget_bytes;
+Schedule WithinBudget(const Prospect& prospect, int64_t budget_bytes,
+                      int64_t min_buffer_bytes, const Variant& variant) {
+  RematerializeOptions options = {budget_bytes, min_buffer_bytes,
+                                  variant.distance_power, variant.longest_chain,
+                                  variant.rescore};
   for (int i = 0; i < kMostCorrections; ++i) {
     Schedule schedule = Execute(prospect, options);
     if (schedule.empty()) break;
@@ -329,17 +371,15 @@ Schedule FastestRematerialization(const MemoryGraph& graph,
   const Prospect prospect(graph, route);
   Schedule fastest;
   double least_seconds = 0;
-  for (const double power : kDistancePowers) {
-    for (const int chain : kLongestChains) {
-      Schedule schedule = WithinBudget(
-          prospect, {budget_bytes, min_buffer_bytes, power, chain});
-      if (schedule.empty()) continue;
-      const double seconds =
-          Simulate(graph, CostModel(), schedule).added.recompute;
-      if (!fastest.empty() && seconds >= least_seconds) continue;
-      least_seconds = seconds;
-      fastest = std::move(schedule);
-    }
+  for (const Variant& variant : kVariants) {
+    Schedule schedule =
+        WithinBudget(prospect, budget_bytes, min_buffer_bytes, variant);
+    if (schedule.empty()) continue;
+    const double seconds =
+        Simulate(graph, CostModel(), schedule).added.recompute;
+    if (!fastest.empty() && seconds >= least_seconds) continue;
+    least_seconds = seconds;
+    fastest = std::move(schedule);
   }
   return fastest;
 }
@@ -352,9 +392,11 @@ int64_t SmallestRematerializationBudget(const MemoryGraph& graph,
   int64_t met = AnalyzeLiveness(graph, route).peak_bytes();
   while (met - least > 1 + met / 1024) {
     const int64_t budget = least + (met - least) / 2;
-    const bool meets = !WithinBudget(prospect, {budget, min_buffer_bytes,
-                                                kFrugalPower, kFrugalChain})
-                            .empty();
+    const bool meets = std::any_of(
+        std::begin(kFrugal), std::end(kFrugal), [&](const Variant& variant) {
+          return !WithinBudget(prospect, budget, min_buffer_bytes, variant)
+                      .empty();
+        });
     (meets ? met : least) = budget;
   }
   return met;

@@ -8,6 +8,13 @@
 
 namespace sn_tf {
 
+// When what speaks for dropping a buffer is weighed anew.
+enum class Rescore {
+  kWhenChosen,  // What was just used stays for as long as what else there is
+                // costs less than it did before that use.
+  kAfterUse,
+};
+
 struct RematerializeOptions {
   int64_t budget_bytes = 0;      // Most bytes live at any position.
   int64_t min_buffer_bytes = 0;  // Smaller buffers stay.
@@ -16,6 +23,7 @@ struct RematerializeOptions {
   double distance_power = 0.5;
   // Ops that may have to run for one that is missing, when it is dropped.
   int longest_chain = 32;
+  Rescore rescore = Rescore::kWhenChosen;
 };
 
 // `route`, a schedule of runs only, with recomputation and nothing else, by

@@ -35,7 +35,16 @@ class Machine {
     bool swapped_in = false;
     bool read_ended = false;  // Only the copy out holds the memory.
     bool outdated = false;    // A view whose variable was overwritten.
-    size_t last_read = 0;     // Of the version in memory.
+    // Of the version in memory:
+    size_t last_read = 0;
+    bool copied = false;    // A copy of it was made, or it is one.
+    bool followed = false;  // By another version.
+  };
+
+  // A version that begins.
+  struct Begun {
+    size_t last_read = 0;  // See Slot.
+    bool followed = false;
   };
 
   void Fail(size_t p, const std::string& what) {
@@ -49,13 +58,12 @@ class Machine {
   void FindLastReads() {
     const Schedule& items = plan_.schedule;
     std::vector<size_t> pending(graph_.buffers.size(), 0);
-    last_read_of_begun_.resize(items.size());
+    begun_.resize(items.size());
     for (size_t p = items.size(); p-- > 0;) {
       const PlanItem& item = items[p];
       if (IsOp(item.kind)) {
         for (const BufferId b : graph_.ops[item.id].writes) {
-          last_read_of_begun_[p].push_back(pending[b]);
-          pending[b] = 0;
+          NoteBegin(p, b, &pending);
         }
         for (const BufferId b : graph_.ops[item.id].reads) {
           pending[b] = std::max(pending[b], p + 1);
@@ -63,10 +71,15 @@ class Machine {
       } else if (item.kind == ItemKind::kSwapOut) {
         pending[item.id] = std::max(pending[item.id], p + 1);
       } else if (item.kind == ItemKind::kSwapIn) {
-        last_read_of_begun_[p].push_back(pending[item.id]);
-        pending[item.id] = 0;
+        NoteBegin(p, item.id, &pending);
       }
     }
+  }
+
+  void NoteBegin(size_t p, BufferId b, std::vector<size_t>* pending) {
+    begun_[p].push_back({(*pending)[b], slots_[b].followed});
+    (*pending)[b] = 0;
+    slots_[b].followed = true;
   }
 
   void Execute(size_t p) {
@@ -109,23 +122,32 @@ class Machine {
       }
     }
     for (size_t k = 0; k < op.writes.size(); ++k) {
-      Define(op.writes[k], last_read_of_begun_[p][k], p);
+      Define(op.writes[k], begun_[p][k], p);
     }
     OverwriteViews(p, item);
-    in_use_ += op.workspace_bytes;
-    peak_ = std::max(peak_, in_use_);
-    in_use_ -= op.workspace_bytes;
+    const int64_t shared = IsInPlace(op, p) ? graph_.InPlaceBytes(item.id) : 0;
+    peak_ = std::max(peak_, in_use_ + op.workspace_bytes - shared);
     for (const BufferId b : op.writes) ReleaseIfRead(b, p);
     for (const BufferId b : op.reads) ReleaseIfRead(b, p);
   }
 
-  void Define(BufferId b, size_t last_read, size_t p) {
+  bool IsInPlace(const Op& op, size_t p) const {
+    const std::vector<BufferId>& inputs = op.in_place.inputs;
+    return std::all_of(inputs.begin(), inputs.end(), [&](BufferId b) {
+      const Slot& slot = slots_[b];
+      return slot.last_read == p + 1 && !slot.copying_out &&
+             !(slot.copied && slot.followed);
+    });
+  }
+
+  void Define(BufferId b, const Begun& begun, size_t p) {
     Slot& slot = slots_[b];
     if (slot.in_memory)
       return Fail(p, graph_.buffers[b].name + " is still in memory");
     slot.defined = slot.in_memory = true;
-    slot.read_ended = false;
-    slot.last_read = last_read;
+    slot.read_ended = slot.copied = false;
+    slot.last_read = begun.last_read;
+    slot.followed = begun.followed;
     if (!graph_.buffers[b].view) in_use_ += graph_.buffers[b].bytes;
   }
 
@@ -176,7 +198,7 @@ class Machine {
       return Fail(p, graph_.buffers[b].name + " may not be swapped");
     if (!slot.in_memory || slot.stored)
       return Fail(p, graph_.buffers[b].name + " cannot be swapped out here");
-    slot.stored = slot.copying_out = true;
+    slot.stored = slot.copying_out = slot.copied = true;
     ReleaseIfRead(b, p);
   }
 
@@ -198,7 +220,8 @@ class Machine {
     if (slot.copying_out)
       return Fail(p, graph_.buffers[b].name + " is swapped in before its wait");
     slot.swapped_in = true;
-    Define(b, last_read_of_begun_[p][0], p);
+    Define(b, begun_[p][0], p);
+    slot.copied = true;
   }
 
   void CheckEnd() {
@@ -232,7 +255,7 @@ class Machine {
   std::vector<bool> ran_;
   std::vector<std::vector<BufferId>> views_of_;  // By who overwrites them.
   std::vector<int> outdated_views_;              // Likewise, in memory.
-  std::vector<std::vector<size_t>> last_read_of_begun_;
+  std::vector<std::vector<Begun>> begun_;        // At each position.
   int64_t in_use_ = 0;
   int64_t peak_ = 0;
   std::string error_;

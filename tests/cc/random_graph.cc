@@ -56,6 +56,21 @@ class Builder {
     return id;
   }
 
+  // Into one of what it reads first, and of others of that size.
+  void WriteInPlace(OpId id) {
+    Op& op = graph_.ops[id];
+    const BufferId output = op.writes[0];
+    graph_.buffers[output].bytes = graph_.buffers[op.reads[0]].bytes;
+    op.in_place.output = output;
+    for (const BufferId b : op.reads) {
+      const Buffer& read = graph_.buffers[b];
+      if (!read.view && read.bytes == graph_.buffers[output].bytes) {
+        op.in_place.inputs.push_back(b);
+      }
+    }
+    SortUnique(&op.in_place.inputs);
+  }
+
   void Forward(int layer, std::vector<BufferId>* activations,
                std::vector<BufferId>* weights) {
     const std::string index = std::to_string(layer);
@@ -71,6 +86,7 @@ class Builder {
     }
     const OpId op = AddOp("forward" + index, reads, Pick(0, 5) != 0);
     activations->push_back(AddBuffer(op, Pick(1, 40)));
+    if (Pick(0, 2) == 0) WriteInPlace(op);
   }
 
   void Backward(int layers, const std::vector<BufferId>& activations,
@@ -95,6 +111,7 @@ class Builder {
                 Pick(0, 3) != 0);
       graph_.ops[update].soft_after.push_back(dx);
       gradient = AddBuffer(dx, Pick(1, 40));
+      if (Pick(0, 2) == 0) WriteInPlace(dx);
     }
   }
 

@@ -35,6 +35,16 @@ OpId SmallGraph::Add(const std::string& name,
   return id;
 }
 
+void SmallGraph::WriteInPlace(const std::string& op_name,
+                              const std::vector<std::string>& reads) {
+  InPlace& in_place = op(op_name).in_place;
+  in_place.output = buffer_id(op_name);
+  for (const std::string& read : reads) {
+    in_place.inputs.push_back(buffer_id(read));
+  }
+  SortUnique(&in_place.inputs);
+}
+
 void SmallGraph::After(const std::string& op_name, const std::string& before) {
   std::vector<OpId>& after = op(op_name).after;
   after.insert(std::lower_bound(after.begin(), after.end(), id(before)),

@@ -30,6 +30,10 @@ class SmallGraph {
   // `op` runs after `before`, by control.
   void After(const std::string& op, const std::string& before);
 
+  // `op` writes over the buffer of each of `reads`, where they are free.
+  void WriteInPlace(const std::string& op,
+                    const std::vector<std::string>& reads);
+
   Op& op(const std::string& name) { return graph_.ops[ids_.at(name)]; }
   Buffer& buffer(const std::string& op_name) {
     return graph_.buffers[op(op_name).writes.at(0)];

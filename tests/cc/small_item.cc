@@ -58,13 +58,13 @@ GrapplerItem SmallItem(int64_t batch) {
   ItemBuilder graph;
   graph.AddInput("x", {batch, 64});
   graph.AddShape("flat", -1);
-  graph.Add("a", "Square", {"x"});
+  graph.Add("a", "LogSoftmax", {"x"});
   graph.Reshape("a_flat", "a");
-  graph.Add("b", "Exp", {"a"});
-  graph.Add("c", "Exp", {"b"});
-  graph.Add("d", "Mul", {"b", "c"});
+  graph.Add("b", "Softmax", {"a"});
+  graph.Add("c", "Softmax", {"b"});
+  graph.Add("d", "NextAfter", {"b", "c"});
   graph.Reshape("d_flat", "d");
-  graph.Add("end", "Mul", {"a_flat", "d_flat"});
+  graph.Add("end", "NextAfter", {"a_flat", "d_flat"});
   graph.Add("out", "Identity", {"end"});
   return graph.Build("out");
 }

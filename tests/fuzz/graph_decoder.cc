@@ -93,11 +93,28 @@ class Decoder {
       const uint8_t size = bytes_->Byte();
       const BufferId written = Write(id, size / 8 * unit_);
       graph_.buffers[written].movable = size % 8 != 0;
+      if (size % 8 == 1) WriteInPlace(id, written);
     }
     graph_.ops[id].pure = (traits & 0x20) != 0;
     if ((traits & 0x40) == 0) return;
     graph_.ops[id].workspace_bytes = bytes_->Byte() * unit_;
     ControlEdge(id);
+  }
+
+  // Of the size of the first that it reads, for which all of that size do.
+  void WriteInPlace(OpId id, BufferId written) {
+    Op& op = graph_.ops[id];
+    op.in_place = {};
+    for (const BufferId b : op.reads) {
+      const Buffer& read = graph_.buffers[b];
+      if (read.view) continue;
+      if (op.in_place.empty()) graph_.buffers[written].bytes = read.bytes;
+      if (read.bytes == graph_.buffers[written].bytes) {
+        op.in_place.output = written;
+        op.in_place.inputs.push_back(b);
+      }
+    }
+    SortUnique(&op.in_place.inputs);
   }
 
   // A buffer written so far, the nearer the smaller its number.
