@@ -44,7 +44,7 @@ class _Convolutions:
                 # TensorFlow merges the sum into the convolution.
                 hidden = tf.nn.bias_add(hidden, self.bias)
                 hidden = tf.square(tf.tanh(hidden))
-            loss = tf.reduce_mean(hidden)
+            loss = tf.nn.l2_loss(hidden)
         gradients = tape.gradient(loss, self.filters)
         for one, gradient in zip(self.filters, gradients, strict=True):
             one.assign_sub(gradient)
