@@ -11,7 +11,9 @@
 #include "cc/allocator/arena_allocator.h"
 #include "cc/allocator/arenas.h"
 #include "cc/core/bytes.h"
+#include "cc/core/json.h"
 #include "grappler_pass/input_growth.h"
+#include "grappler_pass/planner/graph_json.h"
 #include "grappler_pass/step_errors.h"
 #include "grappler_pass/timed_choice.h"
 
@@ -126,6 +128,10 @@ void GraphRecord::Publish(const PlannedGraph& planned,
         "numbers for assumed ones";
   }
   session->SetReport(std::move(report));
+  if (options_.report_dir.empty()) return;
+  JsonWriter graph;
+  WriteJson(planned.imported.memory, options_, &graph);
+  session->SetGraph(function_, graph.text());
 }
 
 absl::Status GraphRecord::OnStepBegin(int64_t step_id,

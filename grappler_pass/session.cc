@@ -84,11 +84,23 @@ void Session::ForgetReport(const std::string& function) {
                                   return report.function == function;
                                 }),
                  reports_.end());
+  graphs_.erase(function);
 }
 
 std::vector<PlanReport> Session::Reports() const {
   const std::lock_guard<std::mutex> lock(mutex_);
   return reports_;
+}
+
+void Session::SetGraph(const std::string& function, std::string json) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  graphs_[function] = std::move(json);
+}
+
+std::string Session::Graph(const std::string& function) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = graphs_.find(function);
+  return found == graphs_.end() ? std::string() : found->second;
 }
 
 int64_t CreateSession() {

@@ -53,6 +53,11 @@ class Session {
   // The latest of each function, oldest first.
   std::vector<PlanReport> Reports() const;
 
+  // The graph that the latest plan of a function was made of, as
+  // planner/graph_json.h writes it; empty: none was kept.
+  void SetGraph(const std::string& function, std::string json);
+  std::string Graph(const std::string& function) const;
+
  private:
   std::vector<std::shared_ptr<GraphRecord>> Records() const;
 
@@ -60,6 +65,7 @@ class Session {
   std::map<std::pair<std::string, uint64_t>, std::shared_ptr<GraphRecord>>
       records_;
   std::vector<PlanReport> reports_;
+  std::map<std::string, std::string> graphs_;  // By function.
   std::vector<int64_t> observers_;
   std::atomic<int64_t> generation_{0};
   std::atomic<int64_t> seen_batch_size_{0};

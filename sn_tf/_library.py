@@ -87,7 +87,9 @@ class Library:
             "SnTfSessionDestroy": (None, [number]),
             "SnTfSessionGeneration": (number, [number]),
             "SnTfSessionReports": (owned, [number]),
+            "SnTfSessionGraph": (owned, [number, text]),
             "SnTfSessionStepFailed": (None, [number]),
+            "SnTfPlanGraph": (owned, [text, texts, texts, ctypes.c_int, text]),
         }
         for name, (result, arguments) in signatures.items():
             function = getattr(self._c, name)
@@ -205,10 +207,7 @@ class Library:
 
     def check_options(self, options: Mapping[str, str]) -> None:
         """Raises ValueError for the first option that the pass refuses."""
-        texts = ctypes.c_char_p * len(options)
-        names = texts(*(name.encode() for name in options))
-        values = texts(*(value.encode() for value in options.values()))
-        self._check(self._c.SnTfCheckOptions(names, values, len(options)))
+        self._check(self._c.SnTfCheckOptions(*_as_arrays(options)))
 
     def create_session(self) -> int:
         """The number of a new session."""
@@ -232,6 +231,28 @@ class Library:
         text = self._take(self._c.SnTfSessionReports(session))
         return list(json.loads(text or "[]"))
 
+    def graph(self, session: int, function: str) -> str | None:
+        """The graph that a function's latest plan was made of, as JSON."""
+        return self._take(self._c.SnTfSessionGraph(session, function.encode()))
+
+    def plan_graph(
+        self, graph: str, options: Mapping[str, str], schedule: str | None
+    ) -> dict[str, Any]:
+        """The plan of a graph, or of a schedule of it; see capi.h.
+
+        Raises:
+            ValueError: If any of them is refused.
+        """
+        made = self._c.SnTfPlanGraph(
+            graph.encode(),
+            *_as_arrays(options),
+            None if schedule is None else schedule.encode(),
+        )
+        plan = dict(json.loads(self._take(made) or "{}"))
+        if plan["error"]:
+            raise ValueError(plan["error"])
+        return plan
+
     def _take(self, pointer: int | None) -> str | None:
         if pointer is None:
             return None
@@ -244,6 +265,16 @@ class Library:
         message = self._take(pointer)
         if message is not None:
             raise ValueError(message)
+
+
+def _as_arrays(options: Mapping[str, str]) -> tuple[Any, Any, int]:
+    """Names, values and their number, as the C interface takes options."""
+    texts = ctypes.c_char_p * len(options)
+    return (
+        texts(*(name.encode() for name in options)),
+        texts(*(value.encode() for value in options.values())),
+        len(options),
+    )
 
 
 class SessionCallOptions(tf_context.FunctionCallOptions):  # type: ignore[misc]
@@ -314,17 +345,6 @@ def restore_call_options(options: tf_context.FunctionCallOptions) -> None:
 def is_managed() -> bool:
     """Whether this thread's function calls go through a session's plans."""
     return isinstance(call_options(), SessionCallOptions)
-
-
-def physical_devices() -> list[str]:
-    """Names such as "CPU:0" of the devices that TensorFlow sees."""
-    counts: dict[str, int] = {}
-    names = []
-    for device in tf.config.list_physical_devices():
-        index = counts.get(device.device_type, 0)
-        counts[device.device_type] = index + 1
-        names.append(f"{device.device_type}:{index}")
-    return names
 
 
 @functools.lru_cache(maxsize=1)

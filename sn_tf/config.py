@@ -139,8 +139,8 @@ def enable(
             else `"CPU:0"`. For several devices call it (or enter a scope, or
             add a callback) once for each.
         report_dir: Folder that gets one JSON and one markdown file per planned
-            function, when plans change and at the end. Defaults to
-            `$SN_TF_REPORT_DIR`, else None.
+            function, and the graph that was planned as JSON, when plans change
+            and at the end. Defaults to `$SN_TF_REPORT_DIR`, else None.
         cache: The tensor cache (SuperNeurons, 3.3.2). `"on"`: what a plan may
             move but need not stays until memory is needed, as in a first step,
             before anything is measured; `"off"`: it moves at once. Defaults to

@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, SupportsIndex
 
+import tensorflow as tf
+
 from sn_tf import _library
 from sn_tf.budget import parse_budget
 from sn_tf.tiers import choose, choose_for_accelerator
@@ -250,7 +252,7 @@ def _check_device(value: object) -> str:
                 else CONFIGURE_SIM
             ),
         )
-    devices = _library.physical_devices()
+    devices = _physical_devices()
     if name not in devices:
         raise _invalid(
             "device",
@@ -263,6 +265,17 @@ def _check_device(value: object) -> str:
         value,
         f"{expected}: the memory of {value} is not managed by this version",
     )
+
+
+def _physical_devices() -> list[str]:
+    """Names such as "CPU:0" of the devices that TensorFlow sees."""
+    counts: dict[str, int] = {}
+    names = []
+    for device in tf.config.list_physical_devices():
+        index = counts.get(device.device_type, 0)
+        counts[device.device_type] = index + 1
+        names.append(f"{device.device_type}:{index}")
+    return names
 
 
 def _is_managed(device: str) -> bool:

@@ -362,13 +362,20 @@ def write_reports(reports: Iterable[PlanReport], folder: str) -> None:
     Those of other devices than the CPU have the device before the dot.
     """
     for report in reports:
-        name = report.function
-        if report.device != "CPU:0":
-            name += f"_{report.device}"
-        stem = re.sub(r"[^A-Za-z0-9_.-]", "_", name)
-        path = Path(folder) / stem
-        path.with_name(f"{stem}.json").write_text(report.to_json() + "\n")
-        path.with_name(f"{stem}.md").write_text(report.to_markdown())
+        _path(report, folder, ".json").write_text(report.to_json() + "\n")
+        _path(report, folder, ".md").write_text(report.to_markdown())
+
+
+def write_graph(report: PlanReport, graph: str, folder: str) -> None:
+    """Writes the graph of a report's plan, JSON, as `<function>.graph.json`."""
+    _path(report, folder, ".graph.json").write_text(graph + "\n")
+
+
+def _path(report: PlanReport, folder: str, ending: str) -> Path:
+    name = report.function
+    if report.device != "CPU:0":
+        name += f"_{report.device}"
+    return Path(folder) / (re.sub(r"[^A-Za-z0-9_.-]", "_", name) + ending)
 
 
 def _table(

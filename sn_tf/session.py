@@ -13,7 +13,7 @@ import tensorflow as tf
 from sn_tf import _library
 from sn_tf.errors import INFEASIBLE_MARKER, InfeasibleBudgetError
 from sn_tf.options import Options, make_options
-from sn_tf.reports import PlanReport, write_reports
+from sn_tf.reports import PlanReport, write_graph, write_reports
 
 # The pass's name in the library: cc/ops/names.h.
 _PASS_NAME = "SuperNeurons"
@@ -64,8 +64,8 @@ class Session:
             self._users -= 1
             if self._users > 0:
                 return
-            self._closed_reports = self.reports()
             self._write_reports()
+            self._closed_reports = self.reports()
             self._library.destroy_session(self._number)
 
     def reports(self) -> list[PlanReport]:
@@ -149,8 +149,15 @@ class Session:
         )
 
     def _write_reports(self) -> None:
-        if self.settings.options.report_dir:
-            write_reports(self.reports(), self.settings.options.report_dir)
+        folder = self.settings.options.report_dir
+        if not folder:
+            return
+        plans = self.reports()
+        write_reports(plans, folder)
+        for plan in plans:
+            graph = self._library.graph(self._number, plan.function)
+            if graph is not None:
+                write_graph(plan, graph, folder)
 
 
 @dataclasses.dataclass(frozen=True)

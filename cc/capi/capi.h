@@ -124,6 +124,18 @@ SN_TF_EXPORT int64_t SnTfSessionGeneration(int64_t session);
 // An array of none where the session is unknown.
 SN_TF_EXPORT char* SnTfSessionReports(int64_t session);
 
+// The graph that the latest plan of `function` was made of: the JSON object of
+// grappler_pass/planner/graph_json.h. NULL where none was kept: graphs are
+// where the option `report_dir` is set.
+SN_TF_EXPORT char* SnTfSessionGraph(int64_t session, const char* function);
+
+// The plan of such a graph, with `count` options as for SnTfCheckOptions: the
+// JSON object of grappler_pass/planner/plan_json.h. `schedule` is NULL, or what
+// to tell of instead of what the policy makes. Nothing runs.
+SN_TF_EXPORT char* SnTfPlanGraph(const char* graph, const char* const* names,
+                                 const char* const* values, int count,
+                                 const char* schedule);
+
 // To be called when a step has run out of memory: learns from the allocations
 // that it got to, so that the reports tell whether any plan would have done.
 SN_TF_EXPORT void SnTfSessionStepFailed(int64_t session);

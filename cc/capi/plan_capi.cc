@@ -9,12 +9,21 @@
 #include "cc/core/json.h"
 #include "cc/pool/pool.h"
 #include "grappler_pass/planner/options.h"
+#include "grappler_pass/planner/plan_json.h"
 #include "grappler_pass/planner/report.h"
 #include "grappler_pass/session.h"
 
 namespace {
 
 char* Owned(const std::string& text) { return strdup(text.c_str()); }
+
+// Of ParseOptions.
+std::string Parse(const char* const* names, const char* const* values,
+                  int count, sn_tf::PlannerOptions* options) {
+  std::map<std::string, std::string> given;
+  for (int i = 0; i < count; ++i) given[names[i]] = values[i];
+  return sn_tf::ParseOptions(given, options);
+}
 
 }  // namespace
 
@@ -37,11 +46,20 @@ char* SnTfOptionSchema() {
 
 char* SnTfCheckOptions(const char* const* names, const char* const* values,
                        int count) {
-  std::map<std::string, std::string> given;
-  for (int i = 0; i < count; ++i) given[names[i]] = values[i];
   sn_tf::PlannerOptions options;
-  const std::string error = sn_tf::ParseOptions(given, &options);
+  const std::string error = Parse(names, values, count, &options);
   return error.empty() ? nullptr : Owned(error);
+}
+
+char* SnTfPlanGraph(const char* graph, const char* const* names,
+                    const char* const* values, int count,
+                    const char* schedule) {
+  sn_tf::PlannerOptions options;
+  const std::string error = Parse(names, values, count, &options);
+  if (!error.empty()) return Owned(sn_tf::PlanErrorText(error));
+  return Owned(schedule == nullptr
+                   ? sn_tf::PlanGraphText(graph, options)
+                   : sn_tf::PlanOfScheduleText(graph, options, schedule));
 }
 
 int64_t SnTfSessionCreate() { return sn_tf::CreateSession(); }
@@ -67,6 +85,13 @@ char* SnTfSessionReports(int64_t session) {
   }
   json.EndArray();
   return Owned(json.text());
+}
+
+char* SnTfSessionGraph(int64_t session, const char* function) {
+  const auto found = sn_tf::FindSession(session);
+  const std::string graph =
+      found == nullptr ? std::string() : found->Graph(function);
+  return graph.empty() ? nullptr : Owned(graph);
 }
 
 void SnTfSessionStepFailed(int64_t session) {

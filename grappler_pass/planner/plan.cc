@@ -2,7 +2,6 @@
 #include "grappler_pass/planner/plan.h"
 
 namespace sn_tf {
-namespace {
 
 const char* KindName(ItemKind kind) {
   switch (kind) {
@@ -19,8 +18,6 @@ const char* KindName(ItemKind kind) {
   }
   return "unknown";
 }
-
-}  // namespace
 
 std::string ScheduleToText(const MemoryGraph& graph, const Schedule& schedule) {
   std::string text;

@@ -94,6 +94,9 @@ struct MemoryPlan {
   }
 };
 
+// "run", "recompute", "swap_out", "swap_wait" or "swap_in".
+const char* KindName(ItemKind kind);
+
 // One line per item: "recompute relu1". For golden tests and logs.
 std::string ScheduleToText(const MemoryGraph& graph, const Schedule& schedule);
 

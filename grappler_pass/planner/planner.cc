@@ -20,18 +20,6 @@
 namespace sn_tf {
 namespace {
 
-CostModel CostsOf(const PlannerOptions& options) {
-  CostModel costs;
-  costs.link_bytes_per_s =
-      static_cast<double>(options.link_bandwidth_bytes_per_s);
-  // What the first tier has no room for is the exception.
-  if (TiersOf(options).rfind(TierName(TierKind::kFile), 0) == 0) {
-    costs.interference = 1;
-    costs.copying_bytes_per_s = CostModel::kFileCopyingBytesPerSecond;
-  }
-  return costs;
-}
-
 // How a policy of SuperNeurons recomputes; none: the policy is another.
 std::optional<SegmentOptions> SegmentOptionsOf(const PlannerOptions& options) {
   SegmentOptions segments;
@@ -266,6 +254,18 @@ MemoryPlan MakeSegmentPlan(const MemoryGraph& graph,
 }
 
 }  // namespace
+
+CostModel CostsOf(const PlannerOptions& options) {
+  CostModel costs;
+  costs.link_bytes_per_s =
+      static_cast<double>(options.link_bandwidth_bytes_per_s);
+  // What the first tier has no room for is the exception.
+  if (TiersOf(options).rfind(TierName(TierKind::kFile), 0) == 0) {
+    costs.interference = 1;
+    costs.copying_bytes_per_s = CostModel::kFileCopyingBytesPerSecond;
+  }
+  return costs;
+}
 
 bool MaySwap(const PlannerOptions& options) {
   const auto segments = SegmentOptionsOf(options);

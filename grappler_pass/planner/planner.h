@@ -16,6 +16,9 @@ namespace sn_tf {
 // graph has a cycle.
 MemoryPlan MakePlan(const MemoryGraph& graph, const PlannerOptions& options);
 
+// What the costs of copies are taken to be.
+CostModel CostsOf(const PlannerOptions& options);
+
 // Whether plans may swap at all.
 bool MaySwap(const PlannerOptions& options);
 
