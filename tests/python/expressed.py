@@ -6,9 +6,9 @@ from __future__ import annotations
 import dataclasses
 
 from sn_tf.graphs import SWAP_IN, SWAP_OUT, SWAP_WAIT, Costs, Schedule
-from sn_tf.linear import Sum
-from sn_tf.programme import Memory
-from sn_tf.slots import Slots
+from sn_tf.optimal.linear import Sum
+from sn_tf.optimal.programme import Memory
+from sn_tf.optimal.slots import Slots
 
 # Of seconds that are compared.
 _EPSILON = 1e-12

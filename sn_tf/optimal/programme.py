@@ -1,19 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """The integer programme of the optimal planner: choices, and their memory.
 
-Over the slots of a graph (sn_tf/slots.py) it chooses which clones run, which
+Over the slots of a graph (slots.py) it chooses which clones run, which
 buffers are copied out, before which slot each copy out is waited for, and
 before which copies back begin. A buffer is there for a slot if it was for the
 one before, or was written by that, or comes back; what is there must have room
-in the budget. sn_tf/clock.py adds what the choices cost.
+in the budget. clock.py adds what the choices cost.
 """
 
 from __future__ import annotations
 
+import bisect
 import dataclasses
 
-from sn_tf.linear import Programme, Sum, total
-from sn_tf.slots import Slots
+from sn_tf.graphs import Costs
+from sn_tf.optimal.linear import Programme, Sum, total
+from sn_tf.optimal.slots import Slots
 
 _NEVER, _ALWAYS = Sum(), Sum({}, 1.0)
 
@@ -54,8 +56,9 @@ class Memory:
         programme: The programme.
         slots: The slots that it is over.
         choices: Its choices; those of the clock are empty.
-        entries: Per buffer that may be copied out, the slots before which it
-            may be waited for or come back, ascending.
+        waits: Per buffer that may be copied out, the slots before which it may
+            be waited for, ascending.
+        entries: Per such buffer, the slots before which it may come back.
     """
 
     def __init__(
@@ -66,6 +69,7 @@ class Memory:
         swaps: bool,
         budget: Sum | float,
         unit: float,
+        loose: bool = False,
     ) -> None:
         """Adds the choices, and what must hold for them, to a programme.
 
@@ -75,18 +79,28 @@ class Memory:
             swaps: Whether anything may be copied out.
             budget: Most bytes in use, in units.
             unit: Bytes of one.
+            loose: For a bound only, with fewer variables: buffers leave when
+                their stage begins, and come back when they are read. Defaults
+                to False.
         """
         self.programme = programme
         self.slots = slots
         self.choices = Choices()
         self._unit = unit
+        self._loose = loose
         self._there: dict[At, Sum] = {}
-        self.entries = self._find_entries() if swaps else {}
+        self.waits: dict[int, list[int]] = {}
+        self.entries: dict[int, list[int]] = {}
+        if swaps:
+            self._find_entries()
         for number, slot in enumerate(slots.slots):
             if not slot.is_run and slot.op is not None:
                 self.choices.clone[number] = self.programme.choice()
-        for buffer, entries in self.entries.items():
-            self._add_copies(buffer, entries)
+        for buffer in self.entries:
+            self._add_copies(buffer)
+        self._events = {
+            buffer: self._events_of(buffer) for buffer in slots.managed()
+        }
         for buffer in slots.managed():
             self._follow(buffer)
         for number in self.choices.clone:
@@ -103,51 +117,99 @@ class Memory:
         if not slots.first[buffer] < slot <= slots.last[buffer]:
             return _NEVER
         read = slots.slots[slot].is_run and buffer in slots.reads(slot)
-        if read or slot <= max(slots.kept[buffer], slots.roomy):
+        if read or slot <= self._certain(buffer):
             return _ALWAYS
-        if (buffer, slot) not in self._there:
-            self._there[buffer, slot] = self.programme.share()
-        return self._there[buffer, slot]
+        # What is dropped is dropped as soon as it can be.
+        events = self._events[buffer]
+        event = events[bisect.bisect_right(events, slot) - 1]
+        if (buffer, event) not in self._there:
+            # Else it is so in any best solution.
+            new = self.programme.choice if self._loose else self.programme.share
+            self._there[buffer, event] = new()
+        return self._there[buffer, event]
 
     def runs(self, slot: int) -> Sum:
         """Whether the slot's op runs there."""
         return self.choices.clone.get(slot, _ALWAYS)
 
-    def _find_entries(self) -> dict[int, list[int]]:
+    def hidden_seconds(self, costs: Costs, unit: float) -> Sum:
+        """What copies cost even if nothing waits for them.
+
+        Args:
+            costs: What copies cost.
+            unit: Seconds of one in the sum.
+        """
+        buffers, choices = self.slots.graph.buffers, self.choices
+        hidden = Sum()
+        for buffer, entries in self.entries.items():
+            seconds = costs.hidden_seconds(buffers[buffer].bytes) / unit
+            apart = buffers[buffer].apart_seconds / unit
+            backs = total(choices.back[buffer, slot] for slot in entries)
+            hidden += choices.out[buffer] * seconds + backs * (seconds + apart)
+        return hidden
+
+    def _certain(self, buffer: int) -> int:
+        """The last slot for which the buffer is there in any case."""
         slots = self.slots
-        entries = {}
+        return max(slots.first[buffer], slots.kept[buffer], slots.roomy)
+
+    def _find_entries(self) -> None:
+        slots = self.slots
         for buffer in slots.managed():
             if not slots.may_move(buffer):
                 continue
             begin = max(slots.roomy, slots.exit(slots.first[buffer])) + 1
-            entries[buffer] = [
+            found = [
                 slot
                 for slot in range(begin, slots.last[buffer] + 1)
                 if slots.slots[slot].is_open
             ]
-        return {buffer: found for buffer, found in entries.items() if found}
+            if not found:
+                continue
+            self.waits[buffer] = self.entries[buffer] = found
+            if self._loose:
+                firsts = {slots.slots[one].stage: one for one in found[::-1]}
+                self.waits[buffer] = sorted(firsts.values())
+                self.entries[buffer] = [
+                    slot
+                    for slot in found
+                    if slots.slots[slot].is_run or buffer in slots.reads(slot)
+                ]
 
-    def _add_copies(self, buffer: int, entries: list[int]) -> None:
+    def _add_copies(self, buffer: int) -> None:
         require, choices = self.programme.require, self.choices
         out = choices.out[buffer] = self.programme.choice()
-        gone_before = _NEVER
-        for slot in entries:
-            gone = choices.gone[buffer, slot] = self.programme.choice()
-            back = choices.back[buffer, slot] = self.programme.choice()
-            require(gone - gone_before, gone - back)
-            # Nothing comes back before what does not run: the next slot is as
-            # good.
-            require(self.runs(slot) - back)
-            gone_before = gone
-        require(out - gone_before)
+        gone = _NEVER
+        for slot in sorted({*self.waits[buffer], *self.entries[buffer]}):
+            if slot in self.waits[buffer]:
+                before, gone = gone, self.programme.choice()
+                choices.gone[buffer, slot] = gone
+                require(gone - before)
+            if slot in self.entries[buffer]:
+                back = choices.back[buffer, slot] = self.programme.choice()
+                # Nothing comes back before what does not run: the next slot is
+                # as good.
+                require(gone - back, self.runs(slot) - back)
+        require(out - gone)
         # What never comes back need not leave.
-        require(total(choices.back[buffer, slot] for slot in entries) - out)
+        backs = (choices.back[buffer, slot] for slot in self.entries[buffer])
+        require(total(backs) - out)
+
+    def _events_of(self, buffer: int) -> list[int]:
+        """The slots for which what is there may be other than before."""
+        slots = self.slots
+        begin, end = self._certain(buffer) + 1, slots.last[buffer]
+        events = {begin, *self.waits.get(buffer, ())}
+        events.update(self.entries.get(buffer, ()))
+        for slot in range(begin - 1, end + 1):
+            if buffer in slots.reads(slot) or buffer in slots.writes(slot):
+                events.update((slot, slot + 1))
+        return sorted(event for event in events if begin <= event <= end)
 
     def _follow(self, buffer: int) -> None:
         slots, require = self.slots, self.programme.require
-        begin = max(slots.first[buffer], slots.kept[buffer], slots.roomy)
         gone = _NEVER
-        for slot in range(begin + 1, slots.last[buffer] + 1):
+        for slot in self._events[buffer]:
             there = self.there(buffer, slot)
             back = self.choices.back.get((buffer, slot), _NEVER)
             written = _NEVER

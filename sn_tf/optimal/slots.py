@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from sn_tf.graphs import (
     NONE,
@@ -78,6 +78,7 @@ class Slots:
         route: Sequence[int],
         *,
         budget_bytes: int,
+        clones: Sequence[Collection[int]] | None = None,
         express: Iterable[Schedule] = (),
     ) -> None:
         """Makes the slots.
@@ -87,6 +88,8 @@ class Slots:
             options: Tell which buffers may move.
             route: Ids of its ops.
             budget_bytes: Where all has room in it, nothing is added.
+            clones: Per stage, the only ops that may run once more there, of
+                those for which it is of use. Defaults to None: all.
             express: Schedules for which there must be room.
         """
         self.graph = graph
@@ -121,13 +124,14 @@ class Slots:
         # Where there is room for all, nothing has to run again.
         begin = self.slots[self.roomy + 1].stage if self._is_tight else 0
         stages = [
-            clones if self._is_tight and at >= begin else []
-            for at, clones in enumerate(stages)
+            [op for op in useful if clones is None or op in clones[at]]
+            if self._is_tight and at >= begin
+            else []
+            for at, useful in enumerate(stages)
         ]
         for schedule in express:
             for at, parts in enumerate(self.parts_of(schedule)):
-                clones = [op for op, _ in parts[:-1]]
-                stages[at] = merged(stages[at], clones)
+                stages[at] = merged(stages[at], [op for op, _ in parts[:-1]])
         self._place(stages)
         self.roomy = self._find_roomy(budget_bytes)
 

@@ -14,6 +14,11 @@ from collections.abc import Sequence
 
 from sn_tf.graphs import NONE, Buffer, Graph, Op
 
+# What may be lost with two ops: memory, in parts of the largest op's, and time,
+# in parts of the step's, added.
+_HARDLY = 0.05
+_ANYTHING = 1e9
+
 
 @dataclasses.dataclass
 class _Group:
@@ -42,17 +47,20 @@ def coarsened(graph: Graph, route: Sequence[int], most_ops: int) -> Graph:
     Variables are all read by one op, at the beginning. Then neighbours in the
     route become one op, those first with which least is lost: what the one op
     holds beyond the larger of the two, and the time that it takes to run the
-    one again for the sake of the other. What only runs once is not joined with
-    what can run again and is read by others.
+    one again for the sake of the other. Those with which hardly anything is
+    lost do in any case. What only runs once is not joined with what can run
+    again and is read by others.
 
     Args:
         graph: The graph.
         route: Ids of its ops, in the order in which they run.
-        most_ops: Ops from which on nothing is joined. Where ops that cannot
-            be joined are more than that, they stay.
+        most_ops: Ops from which on nothing more is joined. Where ops that
+            cannot be joined are more than that, they stay.
     """
     joining = _Joining(graph, route)
-    while len(joining.groups) > most_ops and joining.join_best():
+    while joining.join_best(
+        _HARDLY if len(joining.groups) <= most_ops else _ANYTHING
+    ):
         pass
     return joining.graph()
 
@@ -78,8 +86,12 @@ class _Joining:
         self._layer = max([1, *map(self._layer_bytes, self.groups)])
         self._step = max(1e-9, graph.step_seconds)
 
-    def join_best(self) -> bool:
-        """Joins the two neighbours with which least is lost; false: none."""
+    def join_best(self, most_loss: float) -> bool:
+        """Joins the two neighbours with which least is lost.
+
+        Returns:
+            Whether there are two with which no more is lost than that.
+        """
         losses = [
             (self._loss(one, other), at)
             for at, (one, other) in enumerate(
@@ -87,7 +99,7 @@ class _Joining:
             )
         ]
         least, at = min(losses, default=(float("inf"), 0))
-        if least == float("inf"):
+        if least > most_loss:
             return False
         self.groups[at : at + 2] = [self._joined(*self.groups[at : at + 2])]
         return True
@@ -185,7 +197,7 @@ class _Joining:
         """Of memory, in parts of the step's, and of time, in parts of it."""
         joined = self._joined(one, other)
         for group in (one, other):
-            # It could have run again, and now cannot.
+            # It can run again, and could not any more.
             if group.pure and not joined.pure and group.writes & joined.writes:
                 return float("inf")
         overwriters = {

@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import importlib
-from collections.abc import Iterable, Mapping
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -147,7 +150,8 @@ class Programme:
             RuntimeError: If what it minimised is not what its values come to.
         """
         highs = _highs()
-        solver = highs.Highs()
+        with _stdout_to_stderr():
+            solver = highs.Highs()  # The first one says who it is.
         for name, value in (
             ("output_flag", False),
             ("time_limit", float(time_limit)),
@@ -228,3 +232,16 @@ def _highs() -> Any:
             "not installed: no module named 'highspy'. Install it: pip install "
             "'sn-tf[optimal]', or pip install highspy."
         ) from error
+
+
+@contextlib.contextmanager
+def _stdout_to_stderr() -> Iterator[None]:
+    """Lets what the process prints go there, also what is not Python's."""
+    sys.stdout.flush()
+    kept = os.dup(1)
+    try:
+        os.dup2(2, 1)
+        yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)

@@ -18,8 +18,8 @@ from __future__ import annotations
 import itertools
 
 from sn_tf.graphs import Costs
-from sn_tf.linear import Sum, total
-from sn_tf.programme import Memory
+from sn_tf.optimal.linear import Sum, total
+from sn_tf.optimal.programme import Memory
 
 
 class Clock:
@@ -61,16 +61,8 @@ class Clock:
         self._run_clock()
         self._queue_out()
         self._queue_back()
-        self.added = self._end_of(len(self._begin) - 1) - self._earliest[-1]
-        for buffer in memory.entries:
-            hidden = costs.hidden_seconds(buffers[buffer].bytes)
-            apart = buffers[buffer].apart_seconds
-            backs = total(
-                self._choices.back[buffer, slot]
-                for slot in memory.entries[buffer]
-            )
-            self.added += self._choices.out[buffer] * (hidden / unit)
-            self.added += backs * ((hidden + apart) / unit)
+        added = self._end_of(len(self._begin) - 1) - self._earliest[-1]
+        self.added = added + memory.hidden_seconds(costs, unit)
 
     def _run_clock(self) -> None:
         for slot in range(len(self._slots.slots)):
@@ -154,7 +146,7 @@ class Clock:
         end: Sum,
         tails: list[tuple[float, float]],
     ) -> None:
-        for slot in self._memory.entries[buffer]:
+        for slot in self._memory.waits[buffer]:
             gone = self._choices.gone[buffer, slot]
             ready = self._ready[slot]
             self._programme.require(ready - begin - gone * self._copy[buffer])
