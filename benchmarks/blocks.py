@@ -125,11 +125,11 @@ def vgg(x, weights):
 
 
 def lstm(x, weights):
-    """Four steps of an LSTM cell, over the rows of the images."""
+    """Three steps of an LSTM cell, each over a third of the image."""
     width = 256
-    batch, side, _, channels = x.shape
-    rows = tf.unstack(tf.reshape(x, [batch, 4, -1]), axis=1)
-    kernel = weights(side * side * channels // 4 + width, 4 * width)
+    batch = x.shape[0]
+    rows = tf.unstack(tf.reshape(x, [batch, 3, -1]), axis=1)
+    kernel = weights(rows[0].shape[1] + width, 4 * width)
     hidden = memory = tf.zeros([batch, width])
     for row in rows:
         gates = tf.matmul(tf.concat([row, hidden], 1), kernel)
@@ -146,9 +146,9 @@ BLOCKS = {
     "dense": (dense, (8, 32, 32, 16)),
     "inception": (inception, (8, 32, 32, 16)),
     "unet": (unet, (8, 32, 32, 8)),
-    "transformer": (transformer, (8, 16, 16, 32)),
+    "transformer": (transformer, (32, 8, 8, 64)),
     "vgg": (vgg, (8, 32, 32, 8)),
-    "lstm": (lstm, (256, 16, 16, 1)),
+    "lstm": (lstm, (256, 12, 12, 3)),
 }
 
 
