@@ -11,9 +11,7 @@
 #include "cc/allocator/arena_allocator.h"
 #include "cc/allocator/arenas.h"
 #include "cc/core/bytes.h"
-#include "cc/core/json.h"
 #include "grappler_pass/input_growth.h"
-#include "grappler_pass/planner/graph_json.h"
 #include "grappler_pass/step_errors.h"
 #include "grappler_pass/timed_choice.h"
 
@@ -97,9 +95,7 @@ void GraphRecord::SetPlan(const PlannedGraph& planned,
     item_ =
         std::make_unique<tensorflow::grappler::GrapplerItem>(std::move(item));
   }
-  if (!planned.plan.feasible) {
-    SetInfeasible(planned);
-  }
+  if (!planned.plan.feasible) SetInfeasible(planned);
   Publish(planned, plan_seconds);
 }
 
@@ -128,10 +124,7 @@ void GraphRecord::Publish(const PlannedGraph& planned,
         "numbers for assumed ones";
   }
   session->SetReport(std::move(report));
-  if (options_.report_dir.empty()) return;
-  JsonWriter graph;
-  WriteJson(planned.imported.memory, options_, &graph);
-  session->SetGraph(function_, graph.text());
+  session->SetGraph(function_, planned.imported.memory, options_);
 }
 
 absl::Status GraphRecord::OnStepBegin(int64_t step_id,

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "cc/core/json.h"
 #include "cc/ops/observer.h"
 #include "grappler_pass/graph_record.h"
+#include "grappler_pass/planner/graph_json.h"
 
 namespace sn_tf {
 namespace {
@@ -92,9 +94,13 @@ std::vector<PlanReport> Session::Reports() const {
   return reports_;
 }
 
-void Session::SetGraph(const std::string& function, std::string json) {
+void Session::SetGraph(const std::string& function, const MemoryGraph& graph,
+                       const PlannerOptions& options) {
+  if (options.report_dir.empty()) return;
+  JsonWriter json;
+  WriteJson(graph, options, &json);
   const std::lock_guard<std::mutex> lock(mutex_);
-  graphs_[function] = std::move(json);
+  graphs_[function] = json.text();
 }
 
 std::string Session::Graph(const std::string& function) const {

@@ -14,6 +14,8 @@
 #include <string>
 #include <vector>
 
+#include "grappler_pass/planner/graph.h"
+#include "grappler_pass/planner/options.h"
 #include "grappler_pass/planner/report.h"
 
 namespace sn_tf {
@@ -53,9 +55,11 @@ class Session {
   // The latest of each function, oldest first.
   std::vector<PlanReport> Reports() const;
 
-  // The graph that the latest plan of a function was made of, as
-  // planner/graph_json.h writes it; empty: none was kept.
-  void SetGraph(const std::string& function, std::string json);
+  // The graph that the latest plan of a function was made of. Kept where the
+  // options have a `report_dir`.
+  void SetGraph(const std::string& function, const MemoryGraph& graph,
+                const PlannerOptions& options);
+  // As planner/graph_json.h writes it; empty: none was kept.
   std::string Graph(const std::string& function) const;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Graphs as JSON text: what a planner outside the library (sn_tf/optimal.py)
+// Graphs as JSON text: what a planner outside the library (sn_tf/optimal)
 // gets to know of a step, and hands back to have plans made or judged. The same
 // graph gives the same text.
 #ifndef SN_TF_GRAPPLER_PASS_PLANNER_GRAPH_JSON_H_

