@@ -37,6 +37,12 @@ def test_faults_are_named(changes, faults):
     assert optimality.faults(_line(**changes)) == faults
 
 
+def test_hardly_anything_is_compared_as_that():
+    assert optimality.ratio_of(3.0, 2.0, least=1.0) == 1.5
+    assert optimality.ratio_of(0.5, 0.1, least=1.0) == 1.0
+    assert optimality.ratio_of(2.0, 0.0, least=1.0) == 2.0
+
+
 def test_a_block_is_compared():
     pytest.importorskip("highspy")
     done = commands.run(
@@ -51,4 +57,5 @@ def test_a_block_is_compared():
         assert line["block"] == "residual"
         assert line["bound_s"] <= line["best_added_s"] <= line["auto_added_s"]
         assert 0 < line["best_added_s"] < line["step_s"]
+        assert 1 <= line["step_ratio"] <= line["ratio"] <= line["most_ratio"]
     assert optimality.table(lines).count("met") == 3
