@@ -54,8 +54,7 @@ def parse(argv=None):
     parser.add_argument(
         "--ops",
         type=int,
-        default=64,
-        help="above so many, graphs are coarsened (%(default)s)",
+        help="above so many, graphs are coarsened (by the block)",
     )
     parser.add_argument(
         "--time-limit",
@@ -84,6 +83,7 @@ def budgets_of(smallest, route_peak):
 def run_block(name, options):
     """Yields a line for each budget of a block."""
     graph = blocks.graph_of(name)
+    most_ops = options.ops or blocks.most_ops(name)
     for tiers in options.tiers:
         planned = Options(
             budget_bytes=2**60,
@@ -91,7 +91,7 @@ def run_block(name, options):
             link_bandwidth_bytes_per_s=int(options.link_bandwidth),
         )
         route = plan_graph(graph, planned).route
-        coarse = coarsened(graph, route, options.ops)
+        coarse = coarsened(graph, route, most_ops)
         smallest = smallest_plan(coarse, planned, time_limit=options.time_limit)
         for budget in budgets_of(
             smallest.peak_bytes, smallest.route_peak_bytes
