@@ -58,14 +58,10 @@ def schedule_of(memory: Memory, values: Any) -> list[Item]:
         schedule += [(SWAP_IN, buffer) for buffer in back]
         if slot.op is not None and chosen(memory.runs(number)):
             schedule.append((RUN if slot.is_run else RECOMPUTE, slot.op))
-        side_by_side = outs.get(number, [])
-        side_by_side.sort(
-            key=lambda one: sum(
-                chosen(choices.behind.get((one, other)))
-                for other in side_by_side
-            )
-        )
-        schedule += [(SWAP_OUT, buffer) for buffer in side_by_side]
+        schedule += [
+            (SWAP_OUT, buffer)
+            for buffer in _in_order(memory, values, outs.get(number, []))
+        ]
     schedule += [(RUN, op) for op in slots.before[-1]]
     return _without_unused(slots.graph, schedule)
 
@@ -83,6 +79,19 @@ def _next_read(memory: Memory, values: Any, buffer: int, begin: int) -> int:
         if runs and buffer in slots.reads(slot):
             return slot
     return len(slots.slots)
+
+
+def _in_order(memory: Memory, values: Any, buffers: list[int]) -> list[int]:
+    """Buffers whose copies out begin side by side."""
+
+    def before(buffer: int) -> int:
+        behind = (
+            memory.choices.behind.get((buffer, other)) for other in buffers
+        )
+        return sum(one is not None and is_chosen(one, values) for one in behind)
+
+    # A list is empty while it is sorted itself.
+    return sorted(buffers, key=before)
 
 
 def _without_unused(graph: Graph, schedule: Schedule) -> list[Item]:

@@ -14,7 +14,7 @@ from exhaustive import Search, TooManyError
 from expressed import start_of
 from tiny_graphs import tiny_graph
 
-from sn_tf.graphs import Graph, GraphPlan, plan_graph
+from sn_tf.graphs import SWAP_OUT, Buffer, Graph, GraphPlan, Op, plan_graph
 from sn_tf.optimal import coarsened, optimal_plan, smallest_plan
 from sn_tf.optimal.clock import Clock
 from sn_tf.optimal.linear import Programme, Solution
@@ -207,6 +207,38 @@ def test_a_rival_is_the_best_where_none_is_better() -> None:
             again = optimal_plan(graph, options, rivals=[best])
             assert again.plan is best
             assert again.gap <= 1e-3
+
+
+def test_of_two_copies_that_begin_at_once_the_urgent_one_is_first() -> None:
+    def op(at: int, **fields: object) -> Op:
+        after = (at - 1,) if at else ()
+        return Op(name=f"op{at}", type="T", after=after, seconds=9.0, **fields)  # type: ignore[arg-type]
+
+    graph = Graph(
+        (
+            op(0, writes=(0, 1)),
+            op(1, reads=(0,), writes=(2,), workspace_bytes=500),
+            op(2, reads=(2,), writes=(3,), workspace_bytes=500),
+            op(3, reads=(0, 1, 3)),
+        ),
+        tuple(
+            Buffer(name=f"buffer{at}", bytes=500, producer=max(0, at - 1))
+            for at in range(4)
+        ),
+    )
+    best = _best(
+        graph,
+        Options(
+            budget_bytes=1500,
+            tiers="host",
+            min_buffer_bytes=1,
+            link_bandwidth_bytes_per_s=1000,
+        ),
+    )
+    outs = [buffer for kind, buffer in best.schedule if kind == SWAP_OUT]
+    assert outs == [1, 0]
+    # Half a second for the first to leave, and for each to come back.
+    assert abs(best.added_seconds - 1.5) < _CLOSE
 
 
 def test_a_programme_that_the_library_contradicts_is_a_fault(
