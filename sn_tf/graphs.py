@@ -36,6 +36,10 @@ class Op:
         reads: Buffers that it reads, ascending.
         writes: Buffers that it writes, ascending.
         workspace_bytes: Memory that it needs while it runs.
+        in_place_output: Buffer that it writes in place: into the memory of one
+            of `in_place_inputs`, nobody knows which, where it is the last to
+            read each of them; `NONE` where there is none.
+        in_place_inputs: Those, ascending, of its size.
         seconds: Time that it takes.
         pure: Whether it may run again.
         partner: Op that must stay next to it where the route has the two side
@@ -49,6 +53,8 @@ class Op:
     reads: tuple[int, ...] = ()
     writes: tuple[int, ...] = ()
     workspace_bytes: int = 0
+    in_place_output: int = NONE
+    in_place_inputs: tuple[int, ...] = ()
     seconds: float = 0.0
     pure: bool = False
     partner: int = NONE

@@ -31,6 +31,8 @@ void WriteOp(const Op& op, JsonWriter* json) {
   WriteIds("reads", op.reads, json);
   WriteIds("writes", op.writes, json);
   json->Key("workspace_bytes").Int(op.workspace_bytes);
+  json->Key("in_place_output").Int(op.in_place.output);
+  WriteIds("in_place_inputs", op.in_place.inputs, json);
   json->Key("seconds").Double(op.seconds);
   json->Key("pure").Bool(op.pure);
   json->Key("partner").Int(op.partner);
@@ -142,6 +144,8 @@ Op ReadOp(const JsonValue& json, size_t index, size_t ops, size_t buffers,
   op.reads = members.Ids("reads", buffers);
   op.writes = members.Ids("writes", buffers);
   op.workspace_bytes = members.Bytes("workspace_bytes");
+  op.in_place.output = members.IdOrNone("in_place_output", buffers);
+  op.in_place.inputs = members.Ids("in_place_inputs", buffers);
   op.seconds = members.Seconds("seconds");
   op.pure = members.Flag("pure");
   op.partner = members.IdOrNone("partner", ops);

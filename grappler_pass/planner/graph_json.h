@@ -22,7 +22,8 @@ namespace sn_tf {
 //   resident_bytes
 //   route    ids of the ops, in the order in which every plan runs them
 //   ops      an object each: name type after soft_after reads writes
-//            workspace_bytes seconds pure partner
+//            workspace_bytes in_place_output in_place_inputs seconds pure
+//            partner
 //   buffers  an object each: name bytes producer movable view apart_seconds
 //            overwriter
 // The fields are those of graph.h; an id is an index into `ops` or `buffers`.

@@ -10,7 +10,7 @@ what it takes to compute them again.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from sn_tf.graphs import NONE, Buffer, Graph, Op
 
@@ -114,7 +114,7 @@ class _Joining:
         kept = sorted(set().union(*(group.writes for group in self.groups)))
         renumbered = {buffer: number for number, buffer in enumerate(kept)}
 
-        def ids(buffers: set[int]) -> tuple[int, ...]:
+        def ids(buffers: Iterable[int]) -> tuple[int, ...]:
             return tuple(sorted(renumbered[buffer] for buffer in buffers))
 
         ops = tuple(
@@ -125,6 +125,8 @@ class _Joining:
                 reads=ids(group.reads),
                 writes=ids(group.writes),
                 workspace_bytes=group.inner_bytes,
+                in_place_output=renumbered.get(self._in_place(group)[0], NONE),
+                in_place_inputs=ids(self._in_place(group)[1]),
                 seconds=group.seconds,
                 pure=group.pure,
             )
@@ -165,6 +167,13 @@ class _Joining:
             all(op.pure for op in members),
         )
 
+    def _in_place(self, group: _Group) -> tuple[int, tuple[int, ...]]:
+        """Output and inputs, of what is one op still."""
+        op = self._graph.ops[group.ops[0]]
+        if len(group.ops) > 1 or not op.in_place_inputs:
+            return NONE, ()
+        return op.in_place_output, op.in_place_inputs
+
     def _bytes(self, buffers: set[int]) -> int:
         return sum(
             self._graph.buffers[buffer].bytes
@@ -173,7 +182,10 @@ class _Joining:
         )
 
     def _layer_bytes(self, group: _Group) -> int:
-        return self._bytes(group.reads | group.writes) + group.inner_bytes
+        output, _ = self._in_place(group)
+        shared = 0 if output == NONE else self._graph.buffers[output].bytes
+        own = self._bytes(group.reads | group.writes) + group.inner_bytes
+        return own - shared
 
     def _joined(self, one: _Group, other: _Group) -> _Group:
         ops = one.ops + other.ops

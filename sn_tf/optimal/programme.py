@@ -11,42 +11,14 @@ in the budget. clock.py adds what the choices cost.
 from __future__ import annotations
 
 import bisect
-import dataclasses
 
 from sn_tf.graphs import Costs
+from sn_tf.optimal.choices import At, Choices
+from sn_tf.optimal.in_place import InPlace
 from sn_tf.optimal.linear import Programme, Sum, total
 from sn_tf.optimal.slots import Slots
 
 _NEVER, _ALWAYS = Sum(), Sum({}, 1.0)
-
-# Of a buffer and a slot.
-At = tuple[int, int]
-
-
-@dataclasses.dataclass
-class Choices:
-    """The variables that are 0 or 1, by what they are of.
-
-    Attributes:
-        clone: Of a slot: its op runs there once more.
-        out: Of a buffer: it is copied out.
-        gone: Of a buffer and a slot: the copy out was waited for before it, or
-            before an earlier one.
-        back: Of a buffer and a slot: a copy back begins before it.
-        under_way: Of a buffer and a slot: a copy back that began before an
-            earlier slot may not have ended when this one is ready.
-        busy: Of a slot: some copy back begins before it.
-        behind: Of two buffers whose copies out begin side by side: the first
-            is behind the second.
-    """
-
-    clone: dict[int, Sum] = dataclasses.field(default_factory=dict)
-    out: dict[int, Sum] = dataclasses.field(default_factory=dict)
-    gone: dict[At, Sum] = dataclasses.field(default_factory=dict)
-    back: dict[At, Sum] = dataclasses.field(default_factory=dict)
-    under_way: dict[At, Sum] = dataclasses.field(default_factory=dict)
-    busy: dict[int, Sum] = dataclasses.field(default_factory=dict)
-    behind: dict[tuple[int, int], Sum] = dataclasses.field(default_factory=dict)
 
 
 class Memory:
@@ -105,6 +77,14 @@ class Memory:
             self._follow(buffer)
         for number in self.choices.clone:
             self._read_by_clone(number)
+        self._in_place = InPlace(
+            programme,
+            slots,
+            self.choices,
+            self.there,
+            self._events,
+            loose=loose,
+        )
         for number in range(max(0, slots.roomy + 1), len(slots.slots)):
             self._fit(number, budget)
 
@@ -244,4 +224,5 @@ class Memory:
         )
         held += slots.fixed_bytes[slot] / self._unit
         held += self.runs(slot) * (own / self._unit)
+        held -= self._in_place.shared_bytes(slot) * (1 / self._unit)
         self.programme.require(budget - held)

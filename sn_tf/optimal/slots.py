@@ -152,6 +152,15 @@ class Slots:
         op = self.slots[slot].op
         return 0 if op is None else self.graph.ops[op].workspace_bytes
 
+    def in_place(self, slot: int) -> tuple[int, tuple[int, ...]]:
+        """Bytes of what its op may write in place, and the inputs of that."""
+        op = self.slots[slot].op
+        one = None if op is None else self.graph.ops[op]
+        if one is None or not one.in_place_inputs:
+            return 0, ()
+        size = self.graph.buffers[one.in_place_output].bytes
+        return size, one.in_place_inputs
+
     def seconds(self, slot: int) -> float:
         """Time of its op."""
         op = self.slots[slot].op

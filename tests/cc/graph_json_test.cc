@@ -88,6 +88,8 @@ TEST(GraphJsonTest, RefusesWhatCannotBePlanned) {
             "Not a graph that can be planned: it has a cycle");
   EXPECT_EQ(ErrorOf("f1", "partner", "1"),
             "Not a graph that can be planned: op f1 is its own partner");
+  EXPECT_EQ(ErrorOf("f1", "in_place_inputs", "[0]"),
+            "Not a graph that can be planned: op f1: bad in_place");
   EXPECT_EQ(ErrorOf("f1", "writes", "[]"),
             "Not a graph that can be planned: buffer f1:0 is not written once");
   EXPECT_EQ(ErrorOf("f2:0", "overwriter", "1"),

@@ -15,6 +15,8 @@ import heapq
 import itertools
 from collections.abc import Iterator
 
+from schedule_state import State
+
 from sn_tf.graphs import (
     NONE,
     RECOMPUTE,
@@ -24,70 +26,10 @@ from sn_tf.graphs import (
     SWAP_WAIT,
     Costs,
     Graph,
-    Item,
+    Op,
     Schedule,
 )
 from sn_tf.options import Options
-
-_EPSILON = 1e-12
-
-
-@dataclasses.dataclass(frozen=True)
-class _State:
-    """What a part of a schedule leads to. Times are from now on.
-
-    Attributes:
-        added: Seconds added to the route so far.
-        ran: Ops of the route that have run.
-        here: Buffers in memory.
-        leaving: Per buffer whose copy out is not waited for yet, its end.
-        stored: Buffers whose copies out were waited for.
-        coming: Per buffer whose copy back has not ended, its end.
-        out_free: When the link out is free.
-        back_free: When the link back is free.
-        fresh: Buffers just written, which may be copied out now.
-        items: The part of the schedule.
-    """
-
-    added: float
-    ran: int
-    here: frozenset[int]
-    leaving: tuple[tuple[int, float], ...]
-    stored: frozenset[int]
-    coming: tuple[tuple[int, float], ...]
-    out_free: float
-    back_free: float
-    fresh: tuple[int, ...]
-    items: tuple[Item, ...] = ()
-
-    def then(self, *items: Item) -> _State:
-        """The state, after those items too."""
-        return dataclasses.replace(self, items=self.items + items)
-
-    @property
-    def kind(self) -> tuple[object, ...]:
-        """Only states of one kind are compared."""
-        leaving = tuple(buffer for buffer, _ in self.leaving)
-        return self.ran, leaving, self.stored, self.fresh
-
-    def is_no_worse(self, other: _State) -> bool:
-        """Whether it can be continued as the other, at no more cost."""
-        coming = dict(other.coming)
-        return (
-            self.added <= other.added + _EPSILON
-            and self.here >= other.here
-            and self.out_free <= other.out_free + _EPSILON
-            and self.back_free <= other.back_free + _EPSILON
-            and all(
-                mine[1] <= its[1] + _EPSILON
-                for mine, its in zip(self.leaving, other.leaving, strict=True)
-            )
-            and all(
-                end <= coming.get(buffer, 0.0) + _EPSILON
-                for buffer, end in self.coming
-                if buffer in other.here
-            )
-        )
 
 
 class TooManyError(Exception):
@@ -124,10 +66,10 @@ class Search:
         Raises TooManyError where it is not found in so many states.
         """
         nothing = frozenset[int]()
-        begin = _State(0.0, 0, nothing, (), nothing, (), 0.0, 0.0, ())
+        begin = State(0.0, 0, nothing, (), nothing, (), 0.0, 0.0, ())
         number = itertools.count()
         ahead = [(0.0, next(number), begin)]
-        seen: dict[object, list[_State]] = {}
+        seen: dict[object, list[State]] = {}
         while ahead:
             _, _, state = heapq.heappop(ahead)
             if state.ran == len(self._route):
@@ -142,7 +84,7 @@ class Search:
                 heapq.heappush(ahead, (one.added, next(number), one))
         return None
 
-    def _continued(self, state: _State) -> Iterator[_State]:
+    def _continued(self, state: State) -> Iterator[State]:
         if state.ran == len(self._route):
             return
         yield from self._with_op(state, self._route[state.ran], True)
@@ -155,7 +97,7 @@ class Search:
         for buffer in state.fresh:
             if buffer in useful:
                 yield self._copied_out(state, buffer)
-        for buffer in state.stored - state.here:
+        for buffer in state.stored - state.here - state.over:
             if buffer in useful:
                 yield from self._copied_back(state, buffer)
         for op in self._route[: state.ran]:
@@ -189,12 +131,12 @@ class Search:
         before, behind = self._route[ran - 1 : ran + 1]
         return self._graph.ops[before].partner == behind
 
-    def _may_run_again(self, state: _State, op: int) -> bool:
+    def _may_run_again(self, state: State, op: int) -> bool:
         one = self._graph.ops[op]
         leaving = {buffer for buffer, _ in state.leaving}
         return (
             one.pure
-            and not leaving & set(one.writes)
+            and not (leaving | state.over) & set(one.writes)
             and self._useful[state.ran] & (set(one.writes) - state.here)
             and all(
                 not self._is_overwritten(buffer, state.ran)
@@ -213,8 +155,8 @@ class Search:
     # ---- Memory -------------------------------------------------------------
 
     def _with_room(
-        self, state: _State, needed: set[int], extra: int
-    ) -> Iterator[_State]:
+        self, state: State, needed: set[int], extra: int
+    ) -> Iterator[State]:
         """The state with room for `needed` and `extra` bytes more.
 
         What is dropped is dropped as late as can be, and none for nothing. What
@@ -253,15 +195,17 @@ class Search:
             or (op.pure and len(op.writes) > 1)
         )
 
-    def _without(self, state: _State, dropped: set[int]) -> _State:
+    def _without(self, state: State, dropped: set[int]) -> State:
         state = self._waited(state, dropped)
         return dataclasses.replace(
             state,
             here=state.here - dropped,
+            own=state.own - dropped,
+            came=state.came - dropped,
             coming=tuple(one for one in state.coming if one[0] not in dropped),
         )
 
-    def _waited(self, state: _State, buffers: set[int]) -> _State:
+    def _waited(self, state: State, buffers: set[int]) -> State:
         """The state when those of the buffers that are leaving have left."""
         waits = [one for one in state.leaving if one[0] in buffers]
         state = self._later(state, max([0.0, *(end for _, end in waits)]))
@@ -291,9 +235,7 @@ class Search:
 
     # ---- Items --------------------------------------------------------------
 
-    def _with_op(
-        self, state: _State, op: int, is_next: bool
-    ) -> Iterator[_State]:
+    def _with_op(self, state: State, op: int, is_next: bool) -> Iterator[State]:
         one = self._graph.ops[op]
         views = {
             buffer
@@ -304,9 +246,7 @@ class Search:
         writes = set(one.writes) - views
         if not reads <= state.here:
             return
-        for fitting in self._with_room(
-            state, reads | writes, one.workspace_bytes
-        ):
+        for fitting, ended in self._ways(state, one, reads | writes, is_next):
             wanted = [end for buffer, end in fitting.coming if buffer in reads]
             ready = self._later(fitting, max([0.0, *wanted]))
             done = self._later(
@@ -321,9 +261,9 @@ class Search:
                     and self._options.tiers != "none"
                 )
                 between = self._is_between_partners(state.ran)
-                kept = state.fresh if between else ()
-                fresh = (*kept, *sorted(movable))
-            here = done.here | writes
+                before = set(done.fresh if between else ()) - ended
+                fresh = (*sorted(before), *sorted(movable))
+            here = (done.here | writes) - ended
             ran = state.ran + is_next
             keeping = {buffer for buffer, _ in done.leaving}
             if is_next and not fresh:
@@ -333,24 +273,49 @@ class Search:
                 done.then(item),
                 ran=ran,
                 here=here,
+                own=(done.own | writes) & here,
+                came=(done.came - writes) & here,
+                over=done.over | (ended & done.came),
                 coming=tuple(
                     one for one in done.coming if one[0] not in writes
                 ),
                 fresh=fresh,
             )
 
-    def _copied_out(self, state: _State, buffer: int) -> _State:
+    def _ways(
+        self, state: State, op: Op, needed: set[int], is_next: bool
+    ) -> Iterator[tuple[State, set[int]]]:
+        """States with room for the op, and which inputs end with it.
+
+        Those that it may write into end where it writes in place.
+        """
+        for fitting in self._with_room(state, needed, op.workspace_bytes):
+            yield fitting, set()
+        ended = set(op.in_place_inputs)
+        ran = state.ran + is_next
+        if not ended or not all(
+            buffer in state.own | state.came and self._may_drop(buffer, ran)
+            for buffer in ended
+        ):
+            return
+        shared = self._graph.buffers[op.in_place_output].bytes
+        extra = op.workspace_bytes - shared
+        for fitting in self._with_room(state, needed, extra):
+            yield fitting, ended
+
+    def _copied_out(self, state: State, buffer: int) -> State:
         size = self._graph.buffers[buffer].bytes
         end = state.out_free + self._costs.copy_seconds(size)
         return dataclasses.replace(
             state.then((SWAP_OUT, buffer)),
             added=state.added + self._costs.hidden_seconds(size),
             leaving=tuple(sorted([*state.leaving, (buffer, end)])),
+            own=state.own - {buffer},
             out_free=end,
             fresh=tuple(one for one in state.fresh if one != buffer),
         )
 
-    def _copied_back(self, state: _State, buffer: int) -> Iterator[_State]:
+    def _copied_back(self, state: State, buffer: int) -> Iterator[State]:
         one = self._graph.buffers[buffer]
         end = state.back_free + self._costs.copy_seconds(one.bytes)
         cost = self._costs.hidden_seconds(one.bytes) + one.apart_seconds
@@ -359,14 +324,15 @@ class Search:
                 fitting.then((SWAP_IN, buffer)),
                 added=fitting.added + cost,
                 here=fitting.here | {buffer},
+                came=fitting.came | {buffer},
                 coming=tuple(sorted([*fitting.coming, (buffer, end)])),
                 back_free=end,
                 fresh=(),
             )
 
     def _later(
-        self, state: _State, seconds: float, added: float | None = None
-    ) -> _State:
+        self, state: State, seconds: float, added: float | None = None
+    ) -> State:
         """The state after `seconds`; without `added`, all of it is a stall."""
 
         def left(

@@ -244,8 +244,8 @@ def test_of_two_copies_that_begin_at_once_the_urgent_one_is_first() -> None:
 def test_a_programme_that_the_library_contradicts_is_a_fault(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    graph = tiny_graph(100, most_buffers=14)
-    options = next(_budgets(graph, _options(100)))
+    graph = tiny_graph(101, most_buffers=14)
+    options = next(_budgets(graph, _options(101)))
     assert _best(graph, options).added_seconds > 0
     monkeypatch.setattr(
         "sn_tf.optimal.search.schedule_of",

@@ -59,6 +59,21 @@ class _Builder:
         )
         return written
 
+    def write_in_place(self, written: int) -> None:
+        """Lets it be written into what its op reads of the same size."""
+        one = self.ops[self.buffers[written]["producer"]]  # type: ignore[call-overload]
+        read = [
+            buffer
+            for buffer in one["reads"]  # type: ignore[attr-defined]
+            if not self.buffers[buffer]["view"]
+        ]
+        first = self.random.choice(read)
+        size = self.buffers[written]["bytes"] = self.buffers[first]["bytes"]
+        one["in_place_output"] = written
+        one["in_place_inputs"] = tuple(
+            buffer for buffer in read if self.buffers[buffer]["bytes"] == size
+        )
+
     def pair(self, one: int, other: int) -> None:
         self.ops[one]["partner"], self.ops[other]["partner"] = other, one
 
@@ -78,8 +93,8 @@ class _Builder:
 def tiny_graph(seed: int, most_buffers: int = 10) -> Graph:
     """A forward pass of two or three layers, and its way back.
 
-    With skips, variables that are overwritten, ops that write two buffers, ops
-    that may not run again, buffers that may not move, and partners.
+    With skips, variables that are overwritten, ops that write two buffers or in
+    place, ops that may not run again, buffers that may not move, and partners.
     """
     build = _Builder(seed, most_buffers)
     pick = build.random
@@ -99,6 +114,8 @@ def tiny_graph(seed: int, most_buffers: int = 10) -> Graph:
             reads.append(view)
         writes = 2 if pick.random() < 0.15 else 1
         written = build.add(f"forward{layer}", reads, pure=0.85, writes=writes)
+        if pick.random() < 0.3:
+            build.write_in_place(written[0])
         activations.append(written[0])
         kept.append(written[1:])
         views.append(view)
@@ -113,6 +130,8 @@ def tiny_graph(seed: int, most_buffers: int = 10) -> Graph:
             reads.append(views[layer])
         gradient_before = gradient
         (gradient,) = build.add(f"backward{layer}", reads, pure=0.7)
+        if pick.random() < 0.4:
+            build.write_in_place(gradient)
         if pick.random() < 0.3 and build.has_room():
             reads = [activations[layer], gradient_before]
             build.add(f"weights{layer}", reads, pure=1, most_units=3)
