@@ -49,7 +49,8 @@ def coarsened(graph: Graph, route: Sequence[int], most_ops: int) -> Graph:
     holds beyond the larger of the two, and the time that it takes to run the
     one again for the sake of the other. Those with which hardly anything is
     lost do in any case. What only runs once is not joined with what can run
-    again and is read by others.
+    again and is read by others. What is joined does not write in place any
+    more.
 
     Args:
         graph: The graph.
