@@ -324,6 +324,7 @@ def test_all_tiers_give_the_same_weights():
     lines, _ = _run(
         "benchmarks.compression",
         *("--models", "resnet", *_TINY[2:], "--batch", 16, "--steps", 1),
+        *("--budget", "14MB"),
     )
     assert [line["tier"] for line in lines] == ["host", "compressed", "file"]
     assert [line["faults"] for line in lines] == [[], [], []]
