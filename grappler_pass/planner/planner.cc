@@ -117,7 +117,7 @@ Schedule SwapLessWhereFaster(const MemoryGraph& graph, const CostModel& costs,
                              Schedule schedule) {
   EvictOptions evict = EvictOptionsOf(options, options.budget_bytes);
   AddedTime best = Simulate(graph, costs, schedule).added;
-  if (best.stalls == 0 || !evict.allow_swap || !evict.allow_recompute) {
+  if (best.total() == 0 || !evict.allow_swap || !evict.allow_recompute) {
     return schedule;
   }
   const auto consider = [&](const CostModel& assumed) {
@@ -136,20 +136,7 @@ Schedule SwapLessWhereFaster(const MemoryGraph& graph, const CostModel& costs,
     assumed.exposed = exposed;
     consider(assumed);
   }
-  evict.allow_swap = false;
-  consider(costs);
   return schedule;
-}
-
-// The fastest with recomputation alone that this planner finds; empty where the
-// options do not allow it, or none meets the budget.
-Schedule RecomputeAlone(const MemoryGraph& graph, const CostModel& costs,
-                        const PlannerOptions& options, const Schedule& route) {
-  const int64_t budget = options.budget_bytes;
-  if (!EvictOptionsOf(options, budget).allow_recompute) return {};
-  return Settle(
-      graph, costs, budget,
-      FastestRematerialization(graph, budget, options.min_buffer_bytes, route));
 }
 
 // Whether `schedule` meets the budget, and adds less time than `other` if that
@@ -157,9 +144,29 @@ Schedule RecomputeAlone(const MemoryGraph& graph, const CostModel& costs,
 bool IsBetter(const MemoryGraph& graph, const CostModel& costs, int64_t budget,
               const Schedule& schedule, const Schedule& other) {
   if (schedule.empty()) return false;
-  return PeakOf(graph, other) > budget ||
+  return other.empty() || PeakOf(graph, other) > budget ||
          Simulate(graph, costs, schedule).added.total() <
              Simulate(graph, costs, other).added.total();
+}
+
+// The fastest with recomputation alone that this planner finds; empty where the
+// options do not allow it, or none meets the budget.
+Schedule RecomputeAlone(const MemoryGraph& graph, const CostModel& costs,
+                        const PlannerOptions& options, const Schedule& route) {
+  const int64_t budget = options.budget_bytes;
+  EvictOptions evict = EvictOptionsOf(options, budget);
+  if (!evict.allow_recompute) return {};
+  Schedule executed = Settle(
+      graph, costs, budget,
+      FastestRematerialization(graph, budget, options.min_buffer_bytes, route));
+  evict.allow_swap = false;
+  if (!executed.empty()) {
+    evict.most_recompute_seconds =
+        kHopeless * Simulate(graph, costs, executed).added.total();
+  }
+  Schedule evicted =
+      Settle(graph, costs, budget, EvictUntilFits(graph, costs, evict, route));
+  return IsBetter(graph, costs, budget, evicted, executed) ? evicted : executed;
 }
 
 // The plan of a graph whose route, its schedule, is above the budget; it may

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <iterator>
 #include <queue>
 #include <tuple>
@@ -10,7 +11,7 @@
 #include <vector>
 
 #include "grappler_pass/planner/liveness.h"
-#include "grappler_pass/planner/run_positions.h"
+#include "grappler_pass/planner/prospect.h"
 #include "grappler_pass/planner/schedule_edit.h"
 #include "grappler_pass/planner/timeline.h"
 
@@ -23,72 +24,10 @@ constexpr double kMostSteps = 2;
 constexpr double kTooLong = 1e30;
 // Candidates looked at again before one is dropped.
 constexpr int kMostLooks = 64;
+// What scores may be multiplied by at random.
+constexpr double kMostNoise = 4;
 // Of one chain: each op of it is a level of recursion.
 constexpr int kMostDepth = 1000;
-
-// What follows from the route, for all executions of it.
-class Prospect {
- public:
-  Prospect(const MemoryGraph& graph, const Schedule& route)
-      : graph_(graph),
-        route_(route),
-        runs_(graph, route),
-        step_seconds_(graph.StepSeconds()) {
-    std::vector<BufferId> read;
-    std::vector<Position> at;
-    for (size_t p = 0; p < route.size(); ++p) {
-      for (const BufferId b : graph.ops[route[p].id].reads) {
-        read.push_back(b);
-        at.push_back(static_cast<Position>(p));
-      }
-    }
-    uses_ = GroupByKey(read, at, graph.buffers.size(), &all_uses_);
-    FindLimits();
-  }
-  // The slices point to what a copy would not own.
-  Prospect(const Prospect&) = delete;
-  Prospect& operator=(const Prospect&) = delete;
-
-  const MemoryGraph& graph() const { return graph_; }
-  const Schedule& route() const { return route_; }
-  double step_seconds() const { return step_seconds_; }
-  Position End() const { return static_cast<Position>(route_.size()); }
-
-  // Where the buffer is read; ascending.
-  Slice UsesOf(BufferId b) const { return uses_[b]; }
-
-  // Until when the op may run again, with all that it is computed from: what
-  // cannot be is there until its last use, and a variable as it was until it is
-  // overwritten.
-  Position LimitOf(OpId op) const { return limit_[op]; }
-
- private:
-  void FindLimits() {
-    limit_.assign(graph_.ops.size(), End());
-    for (const PlanItem& item : route_) {
-      Position& limit = limit_[item.id];
-      if (!graph_.ops[item.id].pure) limit = kNone;
-      for (const BufferId b : graph_.ops[item.id].reads) {
-        const Buffer& read = graph_.buffers[b];
-        if (!read.view) {
-          limit = std::min(limit, graph_.ops[read.producer].pure
-                                      ? limit_[read.producer]
-                                      : uses_[b].back());
-        } else if (read.overwriter != kNone) {
-          limit = std::min(limit, runs_.Of(read.overwriter));
-        }
-      }
-    }
-  }
-
-  const MemoryGraph& graph_;
-  const Schedule& route_;
-  const RunPositions runs_;
-  const double step_seconds_;
-  std::vector<Slice> uses_;  // Of each buffer.
-  std::vector<Position> all_uses_;
-  std::vector<Position> limit_;  // Of each op.
-};
 
 class Execution {
  public:
@@ -236,7 +175,20 @@ class Execution {
     const double seconds = ChainSeconds(graph_.buffers[b].producer, &ops);
     const double distance =
         std::pow(NextUse(b) - at_ + 1, options_.distance_power);
-    return seconds / (static_cast<double>(graph_.buffers[b].bytes) * distance);
+    return Noise(b) * seconds /
+           (static_cast<double>(graph_.buffers[b].bytes) * distance);
+  }
+
+  double Noise(BufferId b) const {
+    if (options_.noise == 0) return 1;
+    // Multiplications that mix the bits (of the golden ratio, and others).
+    uint64_t bits = (uint64_t{options_.noise} << 32) + static_cast<uint64_t>(b);
+    bits *= 0x9e3779b97f4a7c15;
+    bits ^= bits >> 29;
+    bits *= 0xbf58476d1ce4e5b9;
+    bits ^= bits >> 32;
+    const double share = static_cast<double>(bits & 0xffff) / 0x10000;
+    return std::pow(kMostNoise, 2 * share - 1);
   }
 
   // Of the op, and of those whose buffers it would miss.
@@ -311,6 +263,7 @@ struct Variant {
   double distance_power;
   int longest_chain;
   Rescore rescore = Rescore::kWhenChosen;
+  uint32_t noise = 0;
 };
 
 // What to try: which is best depends on the graph and the budget.
@@ -326,9 +279,21 @@ constexpr Variant kVariants[] = {{0.25, 8},
                                  {0.25, 32, Rescore::kAfterUse},
                                  {0.5, 32, Rescore::kAfterUse},
                                  {1, 32, Rescore::kAfterUse}};
-// What meets small budgets, the most likely first.
-constexpr Variant kFrugal[] = {
-    {0.25, 32}, {0.25, 128}, {1, 32, Rescore::kAfterUse}};
+// The same again with noise, as often as the size of the graph lets it take
+// little time.
+constexpr size_t kMostNoisy = 24;
+constexpr size_t kNoisyOps = 100'000;
+
+std::vector<Variant> VariantsFor(const Schedule& route) {
+  std::vector<Variant> variants(std::begin(kVariants), std::end(kVariants));
+  const size_t more =
+      std::min(kMostNoisy, kNoisyOps / std::max<size_t>(1, route.size()));
+  for (size_t i = 0; i < more; ++i) {
+    variants.push_back(kVariants[i % std::size(kVariants)]);
+    variants.back().noise = static_cast<uint32_t>(i + 1);
+  }
+  return variants;
+}
 
 // Variables that are overwritten while they are still to be read take memory
 // that the execution does not see.
@@ -342,9 +307,9 @@ Schedule Execute(const Prospect& prospect,
 
 Schedule WithinBudget(const Prospect& prospect, int64_t budget_bytes,
                       int64_t min_buffer_bytes, const Variant& variant) {
-  RematerializeOptions options = {budget_bytes, min_buffer_bytes,
+  RematerializeOptions options = {budget_bytes,           min_buffer_bytes,
                                   variant.distance_power, variant.longest_chain,
-                                  variant.rescore};
+                                  variant.rescore,        variant.noise};
   for (int i = 0; i < kMostCorrections; ++i) {
     Schedule schedule = Execute(prospect, options);
     if (schedule.empty()) break;
@@ -371,7 +336,7 @@ Schedule FastestRematerialization(const MemoryGraph& graph,
   const Prospect prospect(graph, route);
   Schedule fastest;
   double least_seconds = 0;
-  for (const Variant& variant : kVariants) {
+  for (const Variant& variant : VariantsFor(route)) {
     Schedule schedule =
         WithinBudget(prospect, budget_bytes, min_buffer_bytes, variant);
     if (schedule.empty()) continue;
@@ -388,12 +353,13 @@ int64_t SmallestRematerializationBudget(const MemoryGraph& graph,
                                         int64_t min_buffer_bytes,
                                         const Schedule& route) {
   const Prospect prospect(graph, route);
+  const std::vector<Variant> variants = VariantsFor(route);
   int64_t least = graph.FloorBytes() - 1;  // Not met.
   int64_t met = AnalyzeLiveness(graph, route).peak_bytes();
   while (met - least > 1 + met / 1024) {
     const int64_t budget = least + (met - least) / 2;
     const bool meets = std::any_of(
-        std::begin(kFrugal), std::end(kFrugal), [&](const Variant& variant) {
+        variants.begin(), variants.end(), [&](const Variant& variant) {
           return !WithinBudget(prospect, budget, min_buffer_bytes, variant)
                       .empty();
         });

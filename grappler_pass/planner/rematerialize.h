@@ -24,6 +24,9 @@ struct RematerializeOptions {
   // Ops that may have to run for one that is missing, when it is dropped.
   int longest_chain = 32;
   Rescore rescore = Rescore::kWhenChosen;
+  // Scores are multiplied by a factor of each buffer, which depends on this
+  // number, between a quarter and four; 0: they stay what they are.
+  uint32_t noise = 0;
 };
 
 // `route`, a schedule of runs only, with recomputation and nothing else, by
