@@ -158,7 +158,9 @@ class PlanReport:
         feasible: Whether there is a plan that keeps the budget.
         policy: Policy that planned it.
         budget_bytes: Budget that it was planned for.
-        stock_peak_bytes: Peak without the plan, as estimated.
+        stock_peak_bytes: Peak without the plan, as estimated. Neither this nor
+            the next ones count a batch of inputs beyond those that the step
+            begins with, for which a plan leaves room where it can.
         planned_peak_bytes: Peak with it.
         floor_bytes: Resident bytes plus the largest single op: no plan of
             whole tensors goes below.
