@@ -91,6 +91,7 @@ class Rewriter {
       }
     }
     if (end_observer_ != 0) {
+      WaitForLoops();
       AddObserveNode(&result_, device_, {}, end_observer_, kPhaseEnd);
       Follow(result_.mutable_node(result_.node_size() - 1));
     }
@@ -175,6 +176,19 @@ class Rewriter {
       Follow(NodeOf(op));
     } else {
       frontier_.push_back(memory_.ops[op].name);
+    }
+  }
+
+  // What leaves loops and conditionals may be too small to be ordered, though
+  // what they hold is not.
+  void WaitForLoops() {
+    for (size_t op = 0; op < imported_.node_index.size(); ++op) {
+      const std::string& name = memory_.ops[op].name;
+      if (imported_.role[op] == FlowRole::kExit &&
+          std::find(frontier_.begin(), frontier_.end(), name) ==
+              frontier_.end()) {
+        frontier_.push_back(name);
+      }
     }
   }
 
