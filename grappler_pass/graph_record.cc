@@ -351,8 +351,12 @@ void GraphRecord::LearnFrom(StepProfile profile) {
   knowledge_.profiled_schedule = schedule_;
   const auto planned = PlanGraph(*item_, options_, knowledge_);
   if (!planned.ok()) return;
-  NoteMinBudget(*planned);
-  if (planned->plan.feasible) {
+  const bool feasible = planned->plan.feasible;
+  // What loops hold may be less when they are left as they are, which the next
+  // instance is.
+  const bool may_fit = !feasible && planned->imported.HasInterior();
+  if (!may_fit) NoteMinBudget(*planned);
+  if (feasible || may_fit) {
     session->WantNewGeneration();
     return;
   }
