@@ -12,6 +12,7 @@
 #include "cc/allocator/arenas.h"
 #include "cc/core/bytes.h"
 #include "grappler_pass/input_growth.h"
+#include "grappler_pass/planned_report.h"
 #include "grappler_pass/step_errors.h"
 #include "grappler_pass/timed_choice.h"
 
@@ -29,15 +30,6 @@ constexpr int64_t kWorthReplanningBytes = 64 * 1024;
 
 // What a step finds in use may creep up without end; plans may not follow.
 constexpr int kMostReplans = 3;
-
-// Memory that is kept free, where a plan can do with less.
-void LeaveOut(int64_t spare_bytes, PlanReport* report) {
-  for (int64_t* bytes : {&report->stock_peak_bytes, &report->planned_peak_bytes,
-                         &report->floor_bytes, &report->resident_bytes,
-                         &report->min_budget_bytes}) {
-    *bytes = std::max<int64_t>(0, *bytes - spare_bytes);
-  }
-}
 
 double SecondsSince(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
@@ -103,26 +95,10 @@ void GraphRecord::Publish(const PlannedGraph& planned,
                           double plan_seconds) const {
   const std::shared_ptr<Session> session = session_.lock();
   if (session == nullptr) return;
-  PlanReport report = ReportOf(planned.imported.memory, planned.plan);
-  if (knowledge_.measured()) {
-    LeaveOut(planned.imported.spare_bytes, &report);
-  }
+  PlanReport report = ReportOfPlanned(
+      planned, options_, knowledge_, sizes_assumed_ && knowledge_.dims.empty());
   report.function = function_;
-  report.device = options_.device;
-  report.policy = options_.policy;
-  report.budget_bytes = options_.budget_bytes;
-  report.generation = options_.generation;
-  report.measured = knowledge_.measured();
-  report.timed = knowledge_.op_seconds.has_value();
-  report.ops = static_cast<int64_t>(planned.imported.node_index.size());
   report.plan_seconds = plan_seconds;
-  if (!planned.plan.feasible) {
-    report.reason = InfeasibleMessage(planned);
-  } else if (sizes_assumed_ && knowledge_.dims.empty()) {
-    report.reason =
-        "the sizes of the inputs are not known yet: these are "
-        "numbers for assumed ones";
-  }
   session->SetReport(std::move(report));
   session->SetGraph(function_, planned.imported.memory, options_);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "grappler_pass/op_traits.h"
 
+#include <iterator>
 #include <string>
 
 #include "absl/container/flat_hash_set.h"
@@ -15,6 +16,22 @@ namespace {
 
 using tensorflow::NodeDef;
 using Names = absl::flat_hash_set<absl::string_view>;
+
+// clang-format would put each on a line of its own.
+// clang-format off
+constexpr absl::string_view kElementwise[] = {
+    "Abs", "Acos", "Acosh", "Add", "AddN", "AddV2", "Asin", "Asinh", "Atan",
+    "Atan2", "Atanh", "BiasAdd", "Ceil", "Cos", "Cosh", "Div", "DivNoNan",
+    "Elu", "EluGrad", "Erf", "Erfc", "Exp", "Expm1", "Floor", "FloorDiv",
+    "FloorMod", "InvGrad", "LeakyRelu", "LeakyReluGrad", "Log", "Log1p",
+    "Maximum", "Minimum", "Mul", "MulNoNan", "Neg", "Pow", "RealDiv",
+    "Reciprocal", "ReciprocalGrad", "Relu", "Relu6", "Relu6Grad", "ReluGrad",
+    "Rint", "Round", "Rsqrt", "RsqrtGrad", "Selu", "SeluGrad", "Sigmoid",
+    "SigmoidGrad", "Sign", "Sin", "Sinh", "Softplus", "SoftplusGrad",
+    "Softsign", "SoftsignGrad", "Sqrt", "SqrtGrad", "Square",
+    "SquaredDifference", "Sub", "Tan", "Tanh", "TanhGrad", "Xdivy", "Xlogy",
+};
+// clang-format on
 
 bool Contains(const Names& names, const NodeDef& node) {
   return names.contains(node.op());
@@ -87,75 +104,8 @@ bool IsLowered(const NodeDef& node) {
 }
 
 bool IsElementwise(const std::string& type) {
-  static const auto* const kTypes = new Names{"Abs",
-                                              "Acos",
-                                              "Acosh",
-                                              "Add",
-                                              "AddN",
-                                              "AddV2",
-                                              "Asin",
-                                              "Asinh",
-                                              "Atan",
-                                              "Atan2",
-                                              "Atanh",
-                                              "BiasAdd",
-                                              "Ceil",
-                                              "Cos",
-                                              "Cosh",
-                                              "Div",
-                                              "DivNoNan",
-                                              "Elu",
-                                              "EluGrad",
-                                              "Erf",
-                                              "Erfc",
-                                              "Exp",
-                                              "Expm1",
-                                              "Floor",
-                                              "FloorDiv",
-                                              "FloorMod",
-                                              "InvGrad",
-                                              "LeakyRelu",
-                                              "Log",
-                                              "Log1p",
-                                              "LeakyReluGrad",
-                                              "Maximum",
-                                              "Minimum",
-                                              "Mul",
-                                              "MulNoNan",
-                                              "Neg",
-                                              "Pow",
-                                              "RealDiv",
-                                              "Reciprocal",
-                                              "ReciprocalGrad",
-                                              "Relu",
-                                              "Relu6",
-                                              "Relu6Grad",
-                                              "ReluGrad",
-                                              "Rint",
-                                              "Round",
-                                              "Rsqrt",
-                                              "RsqrtGrad",
-                                              "Selu",
-                                              "SeluGrad",
-                                              "Sigmoid",
-                                              "SigmoidGrad",
-                                              "Sign",
-                                              "Sin",
-                                              "Sinh",
-                                              "Softplus",
-                                              "Softsign",
-                                              "SoftplusGrad",
-                                              "SoftsignGrad",
-                                              "Sqrt",
-                                              "SqrtGrad",
-                                              "Square",
-                                              "SquaredDifference",
-                                              "Sub",
-                                              "Tan",
-                                              "Tanh",
-                                              "TanhGrad",
-                                              "Xdivy",
-                                              "Xlogy"};
+  static const auto* const kTypes =
+      new Names(std::begin(kElementwise), std::end(kElementwise));
   return kTypes->contains(type);
 }
 

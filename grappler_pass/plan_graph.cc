@@ -132,6 +132,13 @@ void Learn(const GraphKnowledge& knowledge, ImportedGraph* imported) {
   AddUnexplained(*knowledge.profile, schedule, imported);
 }
 
+// False where nothing is spare.
+bool GiveUpSpare(ImportedGraph* imported) {
+  if (imported->spare_bytes == 0) return false;
+  imported->memory.resident_bytes -= std::exchange(imported->spare_bytes, 0);
+  return true;
+}
+
 bool Fits(const MemoryGraph& graph, const MemoryPlan& plan,
           const PlannerOptions& options) {
   const int64_t largest_layer = graph.FloorBytes() - graph.resident_bytes;
@@ -244,7 +251,9 @@ absl::StatusOr<PlannedGraph> PlanOf(const GrapplerItem& item,
   bool sizes_known;
   TF_RETURN_IF_ERROR(Import(item, options, knowledge, &planned, &sizes_known));
   const MemoryGraph& graph = planned.imported.memory;
-  planned.plan = PlanOfSchedule(graph, options, Resolve(graph, schedule));
+  do {
+    planned.plan = PlanOfSchedule(graph, options, Resolve(graph, schedule));
+  } while (!planned.plan.feasible && GiveUpSpare(&planned.imported));
   return planned;
 }
 
@@ -255,12 +264,10 @@ absl::StatusOr<PlannedGraph> PlanGraph(const GrapplerItem& item,
   bool sizes_known;
   TF_RETURN_IF_ERROR(Import(item, options, knowledge, &planned, &sizes_known));
   if (!planned.imported.unsupported.empty()) return planned;
-  MemoryGraph& graph = planned.imported.memory;
-  Choose(item.graph, options, sizes_known, knowledge.measured(), &planned);
-  if (!planned.plan.feasible && planned.imported.spare_bytes > 0) {
-    graph.resident_bytes -= std::exchange(planned.imported.spare_bytes, 0);
+  const MemoryGraph& graph = planned.imported.memory;
+  do {
     Choose(item.graph, options, sizes_known, knowledge.measured(), &planned);
-  }
+  } while (!planned.plan.feasible && GiveUpSpare(&planned.imported));
   if (planned.plan.schedule.empty()) {
     return absl::InvalidArgumentError("the graph has a cycle");
   }

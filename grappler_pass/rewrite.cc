@@ -7,14 +7,13 @@
 #include <tuple>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "cc/ops/names.h"
+#include "grappler_pass/control_inputs.h"
 #include "grappler_pass/observe_nodes.h"
 #include "grappler_pass/op_traits.h"
 #include "tensorflow/core/framework/attr_value.pb.h"
-#include "tensorflow/core/graph/tensor_id.h"
 
 namespace sn_tf {
 namespace {
@@ -24,15 +23,6 @@ using tensorflow::NodeDef;
 
 std::string TensorName(const std::string& node, int port) {
   return port == 0 ? node : absl::StrCat(node, ":", port);
-}
-
-void RemoveControlInputs(NodeDef* node) {
-  std::vector<std::string> data;
-  for (const std::string& input : node->input()) {
-    if (!absl::StartsWith(input, "^")) data.push_back(input);
-  }
-  node->clear_input();
-  for (std::string& input : data) node->add_input(std::move(input));
 }
 
 // Walks the schedule once, keeping which version of each buffer is current and
@@ -115,15 +105,7 @@ class Rewriter {
 
   // Adds a control edge from each frontier node that `node` does not read.
   void Follow(NodeDef* node) {
-    for (const std::string& before : frontier_) {
-      const bool known =
-          std::any_of(node->input().begin(), node->input().end(),
-                      [&before](const std::string& input) {
-                        return input == before || input == "^" + before ||
-                               absl::StartsWith(input, before + ":");
-                      });
-      if (!known) node->add_input("^" + before);
-    }
+    for (const std::string& before : frontier_) WaitFor(before, node);
   }
 
   bool IsUnordered(OpId op) const {
@@ -183,11 +165,8 @@ class Rewriter {
   // what they hold is not.
   void WaitForLoops() {
     for (size_t op = 0; op < imported_.node_index.size(); ++op) {
-      const std::string& name = memory_.ops[op].name;
-      if (imported_.role[op] == FlowRole::kExit &&
-          std::find(frontier_.begin(), frontier_.end(), name) ==
-              frontier_.end()) {
-        frontier_.push_back(name);
+      if (imported_.role[op] == FlowRole::kExit) {
+        frontier_.push_back(memory_.ops[op].name);
       }
     }
   }
@@ -197,11 +176,7 @@ class Rewriter {
   void GateWrite(NodeDef* write) {
     if (writes_observer_ == 0) return;
     if (gate_.empty()) AddGate();
-    const std::string control = "^" + gate_;
-    if (std::find(write->input().begin(), write->input().end(), control) ==
-        write->input().end()) {
-      write->add_input(control);
-    }
+    WaitFor(gate_, write);
   }
 
   // All writes of state wait for what has run so far, and for the observer's
@@ -220,19 +195,6 @@ class Rewriter {
     Follow(gate);
     for (const std::string& node : fetched_) gate->add_input("^" + node);
     fetched_.clear();
-  }
-
-  // Of two ops that may be fused, neither waits for what the other reads:
-  // TensorFlow fuses them only where their control inputs do not differ.
-  static void DropWaitsForInputs(const NodeDef& reader, NodeDef* node) {
-    for (const std::string& input : reader.input()) {
-      if (absl::StartsWith(input, "^")) continue;
-      const std::string control =
-          absl::StrCat("^", tensorflow::ParseTensorName(input).node());
-      auto* const inputs = node->mutable_input();
-      inputs->erase(std::remove(inputs->begin(), inputs->end(), control),
-                    inputs->end());
-    }
   }
 
   // The version under which each output of `op` was made, so that readers of

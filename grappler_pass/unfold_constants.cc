@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "cc/ops/names.h"
 #include "grappler_pass/control_flow.h"
+#include "grappler_pass/control_inputs.h"
 #include "grappler_pass/op_traits.h"
 #include "grappler_pass/placement.h"
 #include "grappler_pass/planner/phases.h"
@@ -140,10 +140,7 @@ GrapplerItem FoldablePart(const GrapplerItem& item,
     if (!foldable[i] && !constant) continue;
     NodeDef* const copy = part.add_node();
     *copy = node;
-    copy->clear_input();
-    for (const std::string& input : node.input()) {
-      if (!absl::StartsWith(input, "^")) copy->add_input(input);
-    }
+    RemoveControlInputs(copy);
   }
   return item.WithGraph(std::move(part));
 }

@@ -139,8 +139,8 @@ TEST(InPlaceTest, KeepingCountsWhatCannotBeWrittenOverThen) {
   EXPECT_EQ(RestoreWhereFits(graph, costs, 4 * kUnit, again), RouteOf(graph));
 }
 
+// `a` waits; the others stand in one place in turn, so that nothing is dropped.
 TEST(InPlaceTest, RematerializationCountsIt) {
-  // Each layer is normalized in place, which its gradient needs to come back.
   SmallGraph small;
   const SmallGraph::Traits unit = {kUnit, true, 1, 0};
   small.Add("a", {}, unit);

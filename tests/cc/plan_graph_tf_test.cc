@@ -19,5 +19,32 @@ TEST(PlanGraphTest, EachOfItsPhasesIsTimed) {
   }
 }
 
+// A measured step's inputs, once more.
+TEST(PlanGraphTest, WhatIsSpareIsGivenUpWhereNothingElseFits) {
+  const auto item = SmallItem(64);
+  PlannerOptions options = OptionsOf(0, "host");
+  options.policy = "liveness";
+  GraphKnowledge knowledge;
+  knowledge.profile.emplace();
+  for (const char* const op : {"a", "b", "c", "d", "end"}) {
+    knowledge.profile->output_bytes[op] = {kSmallItemBuffer};
+  }
+  const auto roomy = PlanGraph(item, options, knowledge);
+  ASSERT_TRUE(roomy.ok()) << roomy.status();
+  EXPECT_EQ(roomy->imported.spare_bytes, kSmallItemBuffer);
+  const NamedSchedule schedule =
+      NamesOf(roomy->imported.memory, roomy->plan.schedule);
+  options.budget_bytes = roomy->plan.peak_bytes - kSmallItemBuffer;
+  for (const auto& tight : {PlanGraph(item, options, knowledge),
+                            PlanOf(item, options, knowledge, schedule)}) {
+    ASSERT_TRUE(tight.ok()) << tight.status();
+    EXPECT_TRUE(tight->plan.feasible);
+    EXPECT_EQ(tight->plan.peak_bytes, options.budget_bytes);
+    EXPECT_EQ(tight->imported.spare_bytes, 0);
+  }
+  --options.budget_bytes;
+  EXPECT_FALSE(PlanGraph(item, options, knowledge)->plan.feasible);
+}
+
 }  // namespace
 }  // namespace sn_tf

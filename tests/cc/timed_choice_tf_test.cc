@@ -64,6 +64,7 @@ TEST_F(TimedChoiceTest, WhatWouldNotPayForANewInstanceStays) {
 }
 
 TEST_F(TimedChoiceTest, APlanThatDoesNotFitIsReplaced) {
+  options_.budget_bytes -= kSmallItemBuffer;  // Without what is spare, too.
   PlannerOptions wide = options_;
   wide.budget_bytes *= 2;
   const auto planned = PlanGraph(item_, wide, knowledge_);
