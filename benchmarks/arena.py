@@ -107,7 +107,8 @@ def record(options, folder):
     for model in options.models:
         stock = run(model, model, "--mode", "stock")
         budget = math.ceil(options.budget_share * stock["peak_bytes"])
-        swapping = ("--mode", "sn", "--budget", budget)
+        # By default recomputation may do without.
+        swapping = ("--mode", "sn", "--policy", "swap", "--budget", budget)
         run(model, f"{model}-swapping", *swapping)
     return recorded
 
