@@ -168,7 +168,8 @@ std::optional<double> GraphRecord::Grew(
 }
 
 absl::Status GraphRecord::CheckGrown(double growth) {
-  *knowledge_.profile = Grown(*std::move(knowledge_.profile), growth);
+  *knowledge_.profile = Grown(*std::move(knowledge_.profile), growth,
+                              arena_->stats().arena.in_use_bytes);
   profile_scaled_ = true;
   if (options_.budget_bytes == 0) return absl::OkStatus();
   const auto present = PlanOf(*item_, options_, knowledge_, schedule_);

@@ -34,7 +34,7 @@ class HeldBytes {
 
 }  // namespace
 
-StepProfile Grown(StepProfile profile, double growth) {
+StepProfile Grown(StepProfile profile, double growth, int64_t begin_bytes) {
   const auto grow = [growth](int64_t bytes) {
     return static_cast<int64_t>(std::ceil(static_cast<double>(bytes) * growth));
   };
@@ -43,8 +43,9 @@ StepProfile Grown(StepProfile profile, double growth) {
   for (auto& [op, outputs] : profile.output_bytes) {
     for (int64_t& bytes : outputs) bytes = grow(bytes);
   }
-  profile.peak_bytes =
-      profile.begin_bytes + grow(profile.peak_bytes - profile.begin_bytes);
+  const int64_t of_step = grow(profile.peak_bytes - profile.begin_bytes);
+  profile.begin_bytes = std::max(profile.begin_bytes, begin_bytes);
+  profile.peak_bytes = profile.begin_bytes + of_step;
   return profile;
 }
 

@@ -31,9 +31,10 @@ struct StepProfile {
   bool complete = true;
 };
 
-// The profile of a step whose inputs are `growth` times as large: what was
-// measured grows with them, but for what was in use before.
-StepProfile Grown(StepProfile profile, double growth);
+// The profile of a step whose inputs are `growth` times as large, and before
+// which `begin_bytes` are in use, its inputs among them: what was measured
+// grows with them, but for what was in use before.
+StepProfile Grown(StepProfile profile, double growth, int64_t begin_bytes);
 
 // Digests the events of step `step_id`; those of other steps and of no step
 // count towards the peak only. `begin_bytes`: in use when the trace began;

@@ -146,7 +146,10 @@ std::string Smallest(const OutOfMemory& out) {
   if (refusal.in_pieces) {
     absl::StrAppend(&text, "; there is more, but in pieces");
   } else if (smallest <= refusal.budget_bytes) {
-    absl::StrAppend(&text, " made anew; the present one needs at least ",
+    const bool of_plan = out.planned.has_value() && out.planned->measured;
+    absl::StrAppend(&text,
+                    of_plan ? " made anew; the present one needs at least "
+                            : "; the present plan needs at least ",
                     FormatBytes(refusal.needed_bytes));
   }
   return text + ".\n";

@@ -163,6 +163,10 @@ TEST(OutOfMemoryTest, APlanThatWasNotMeasuredTellsNoMoreThanItKnows) {
   EXPECT_TRUE(Says(out,
                    "fit: at least 75.0 MB (75000000 bytes); no whole step was "
                    "measured yet.\n"));
+  out.planned->min_budget_bytes = 50 * kMB;
+  EXPECT_TRUE(Says(out,
+                   "fit: at least 50.0 MB (50000000 bytes); no whole step was "
+                   "measured yet; the present plan needs at least 74.8 MB.\n"));
 }
 
 // The budget would do, but not for the plan that the step ran by.

@@ -79,5 +79,17 @@ TEST(DigestTraceTest, WhatWasRefusedWasNeeded) {
   EXPECT_FALSE(profile.complete);
 }
 
+TEST(GrownTest, WhatIsInUseBeforeTheStepIsAsItIsNow) {
+  StepProfile profile;
+  profile.begin_bytes = 100;
+  profile.peak_bytes = 150;
+  profile.workspace_bytes["conv"] = 7;
+  const StepProfile grown = Grown(profile, 4, 130);
+  EXPECT_EQ(grown.begin_bytes, 130);
+  EXPECT_EQ(grown.peak_bytes, 330);
+  EXPECT_EQ(grown.workspace_bytes.at("conv"), 28);
+  EXPECT_EQ(Grown(profile, 4, 60).peak_bytes, 300);
+}
+
 }  // namespace
 }  // namespace sn_tf
