@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import gc
 import importlib
 import json
 import os
@@ -19,6 +20,8 @@ from typing import Any
 import tensorflow as tf
 from tensorflow.python.eager import context as tf_context
 
+from sn_tf._left_behind import LeftBehind
+
 _LIBRARY_PATH = Path(__file__).with_name("_sn_tf.so")
 _REBUILD = (
     "pip install --no-build-isolation --force-reinstall --no-deps . (in a "
@@ -26,25 +29,6 @@ _REBUILD = (
 )
 # The property that SessionCallOptions overrides, and what it holds.
 _UNMANAGED_CONFIG = tf_context.FunctionCallOptions.config_proto_serialized
-
-
-class _LeftBehind:
-    """In a forked child, the library that its parent was using.
-
-    Threads of the parent may have held the library's locks, and are gone; the
-    file of a tier would be written to by both.
-    """
-
-    def __getattr__(self, name: str) -> Any:
-        """Raises RuntimeError, for each C function."""
-        raise RuntimeError(
-            "This process was forked from one that was using sn_tf or "
-            "TensorFlow, whose threads are not in it, so sn_tf cannot be used "
-            "here. Start processes that train by multiprocessing's "
-            'get_context("spawn"), or fork before the first use. Forked '
-            "processes that use neither, such as those that load data, are "
-            "well."
-        )
 
 
 class Library:
@@ -98,12 +82,15 @@ class Library:
     def _leave_behind(self) -> None:
         context = tf_context.context_safe()
         if self._is_used or (context is not None and context._initialized):
-            self._c = _LeftBehind()
+            self._c = LeftBehind()
+            # TensorFlow ends the process when functions are freed whose
+            # threads are gone, as the replaced ones that are garbage are.
+            gc.freeze()
 
     @property
     def is_left_behind(self) -> bool:
         """Whether it was the parent's that used it, before this child was."""
-        return isinstance(self._c, _LeftBehind)
+        return isinstance(self._c, LeftBehind)
 
     def check_usable(self) -> None:
         """Raises RuntimeError in a child forked after the first use."""

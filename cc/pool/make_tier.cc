@@ -18,9 +18,17 @@ constexpr int64_t kMeasuredBytes = int64_t{32} << 20;
 // Asks for checksums in host memory too; files have them always.
 constexpr char kChecksumsVariable[] = "SN_TF_CHECKSUMS";
 
-bool ChecksumsInMemory() {
+bool ChecksumsInMemory(TierError* error) {
   const char* const value = std::getenv(kChecksumsVariable);
-  return value != nullptr && std::string(value) == "1";
+  const std::string text = value == nullptr ? "" : value;
+  if (!text.empty() && text != "0" && text != "1") {
+    *error = TierError(TierError::Kind::kFailed,
+                       std::string(kChecksumsVariable) +
+                           " must be 0 or 1: whether what is swapped out to "
+                           "memory is checked when it comes back. Received: '" +
+                           text + "'.");
+  }
+  return text == "1";
 }
 
 std::unique_ptr<FileTier> MakeFileTier(const std::string& swap_dir,
@@ -70,14 +78,16 @@ PoolTier MakeTier(const TierSpec& spec, const std::string& swap_dir,
                   TierError* error) {
   PoolTier made;
   FileTier* file = nullptr;
+  const bool checks_memory = ChecksumsInMemory(error);
+  if (!error->ok()) return made;
   switch (spec.kind) {
     case TierKind::kHost:
       made.tier = std::make_unique<HostTier>(spec.limit_bytes);
-      made.checked = ChecksumsInMemory();
+      made.checked = checks_memory;
       break;
     case TierKind::kCompressed:
       made.tier = std::make_unique<CompressedTier>(spec.limit_bytes);
-      made.checked = ChecksumsInMemory();
+      made.checked = checks_memory;
       break;
     case TierKind::kFile: {
       std::unique_ptr<FileTier> tier =

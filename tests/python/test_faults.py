@@ -55,6 +55,17 @@ def disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> _Disk:
     return make
 
 
+def test_a_bad_checksum_variable_is_an_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("SN_TF_CHECKSUMS", "on")
+    # Tiers are made once for each list.
+    with pytest.raises(
+        ValueError, match=r"SN_TF_CHECKSUMS must be 0 or 1.*Received: 'on'"
+    ):
+        sn_tf.enable("1GB", tiers="host:1234567kB")
+
+
 def _tier(folder: Path, name: str = "file") -> sn_tf.TierStats:
     """That of the pool with files in `folder`."""
     tiers = sn_tf.stats().tiers

@@ -220,6 +220,40 @@ def test_children_that_load_data_may_be_forked_at_any_time(
     assert "Error" not in done.stderr
 
 
+_ENDS_AFTER_FIT = (
+    START
+    + """
+import keras
+
+images, values = np.ones([128, 32, 32, 3], np.float32), np.ones([128, 10])
+model = keras.Sequential([keras.Input((32, 32, 3))])
+for _ in range(6):
+    model.add(keras.layers.Conv2D(16, 3, padding="same"))
+    model.add(keras.layers.BatchNormalization())
+model.add(keras.layers.GlobalAveragePooling2D())
+model.add(keras.layers.Dense(10))
+model.compile("adam", "mse")
+most = sn_tf.stats().in_use_bytes + 15_000_000
+model.fit(images, values, 32, 2, verbose=0,
+          callbacks=[sn_tf.MemoryBudget(most)])
+generation = max(plan.generation for plan in sn_tf.report())
+child = os.fork()
+if child == 0:
+    sys.exit(7)
+code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+print(json.dumps([generation, code]))
+"""
+)
+
+
+def test_a_child_may_end_as_programs_do_after_plans_were_replaced(
+    results: Callable[[str], Any],
+) -> None:
+    generation, code = results(_ENDS_AFTER_FIT)
+    assert generation > 0
+    assert code == 7
+
+
 _EXITS = (
     START
     + """
