@@ -13,10 +13,12 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "cc/allocator/arena_allocator.h"
 #include "cc/allocator/arenas.h"
 #include "cc/ops/names.h"
 #include "cc/ops/observer.h"
+#include "grappler_pass/cycle.h"
 #include "grappler_pass/graph_record.h"
 #include "grappler_pass/keep_random_state.h"
 #include "grappler_pass/observe_nodes.h"
@@ -170,11 +172,22 @@ class SuperNeuronsPass : public tensorflow::grappler::CustomGraphOptimizer {
       if (!whole.ok()) return whole.status();
       *optimized = *std::move(whole);
     }
+    TF_RETURN_IF_ERROR(CheckRuns(*optimized));
     const std::chrono::duration<double> seconds =
         std::chrono::steady_clock::now() - begin;
     record->SetPlan(*planned, options, std::move(step), session_,
                     seconds.count());
     return absl::OkStatus();
+  }
+
+  // TensorFlow would refuse a graph whose nodes wait for one another, and the
+  // training with it.
+  static absl::Status CheckRuns(const GraphDef& graph) {
+    const std::vector<std::string> cycle = FindCycle(graph);
+    if (cycle.empty()) return absl::OkStatus();
+    return absl::InternalError(
+        absl::StrCat("with the plan, ops would wait for one another: ",
+                     absl::StrJoin(cycle, " for ")));
   }
 
   // Plans with what is in use now, or was when a step began. Where that leaves

@@ -120,6 +120,10 @@ class Rewriter {
   void RunOp(OpId op) {
     if (op == imported_.before_writes) ObserveWrites();
     if (!HasNode(op)) return;
+    const OpId partner = memory_.ops[op].partner;
+    const bool second =
+        partner != kNone && partner == last_op_ && IsOrdered(op);
+    if (second) GoBackBefore(partner);
     RewireInputs(op, NodeOf(op));
     RecordHome(op);
     const bool writes = IsStateWrite(*NodeOf(op)) && !IsUnordered(op);
@@ -131,18 +135,27 @@ class Rewriter {
       OrderLoop(op);
       return;
     }
-    // Of two ops that may be fused, neither waits for the other.
-    const OpId partner = memory_.ops[op].partner;
-    if (partner != kNone && partner == last_op_) frontier_ = before_last_;
     before_last_ = frontier_;
     Follow(NodeOf(op));
     frontier_ = {memory_.ops[op].name};
-    if (partner != kNone && partner == last_op_) {
+    if (second) {
       frontier_.push_back(memory_.ops[partner].name);
       DropWaitsForInputs(*NodeOf(op), NodeOf(partner));
       DropWaitsForInputs(*NodeOf(partner), NodeOf(op));
     }
     last_op_ = op;
+  }
+
+  // Of two ops that may be fused, neither waits for the other, nor does what
+  // comes back for the second wait for the first.
+  void GoBackBefore(OpId first) {
+    for (auto& [buffer, arrival] : arriving_) {
+      const std::vector<std::string>& after = arrival.begins_after;
+      if (after.size() == 1 && after[0] == memory_.ops[first].name) {
+        arrival.begins_after = before_last_;
+      }
+    }
+    frontier_ = before_last_;
   }
 
   bool IsOfLoop(OpId op) {

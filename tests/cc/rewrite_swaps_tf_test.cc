@@ -75,6 +75,31 @@ TEST_F(RewriteSwapsTest, ACopyThatBeginsWhereItIsReadIsNotPrefetched) {
   EXPECT_EQ(swap_in->input(1), "^d_flat");
 }
 
+// TensorFlow makes one op of the two, which then would wait for itself.
+TEST_F(RewriteSwapsTest, WhatComesBackForAPartnerDoesNotWaitForTheOther) {
+  const GrapplerItem item = SmallItem(64);
+  auto planned = PlanGraph(item, OptionsOf(0, "host"), {});
+  ASSERT_TRUE(planned.ok()) << planned.status();
+  MemoryGraph& memory = planned->imported.memory;
+  memory.ops[OpNamed(memory, "d_flat")].partner = OpNamed(memory, "a_flat");
+  memory.ops[OpNamed(memory, "a_flat")].partner = OpNamed(memory, "d_flat");
+  for (const char* const back_after : {"c", "d_flat"}) {
+    const GraphDef graph =
+        RewriteGraph(item.graph, planned->imported, SwapOfA(memory, back_after),
+                     planned->inputs, {1, 0, 2}, Swapping());
+    int copies = 0;
+    for (const NodeDef& node : graph.node()) {
+      if (node.op() != kSwapInOp && node.op() != kPrefetchOp) continue;
+      ++copies;
+      for (const std::string& input : node.input()) {
+        EXPECT_NE(input, "^d_flat")
+            << node.name() << ", back after " << back_after;
+      }
+    }
+    EXPECT_GE(copies, 1);
+  }
+}
+
 TEST_F(RewriteSwapsTest, SwapOpsAreToldWhereToAndWhen) {
   const GraphDef graph = Rewrite("c", {"compressed,file", "/swap", false});
   const NodeDef* const out = FindOp(graph, kSwapOutOp);
