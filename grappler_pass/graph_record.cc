@@ -72,8 +72,9 @@ void GraphRecord::SetPlan(const PlannedGraph& planned,
   planned_resident_bytes_ = planned.imported.memory.resident_bytes;
   NoteMinBudget(planned);
   sizes_assumed_ = !planned.inputs.empty() && knowledge_.dims.empty();
-  state_ = knowledge_.measured() && !profile_scaled_ ? State::kSettled
-                                                     : State::kProvisional;
+  state_ = knowledge_.measured() && !knowledge_.profile->scaled
+               ? State::kSettled
+               : State::kProvisional;
   sizes_vary_ = !planned.inputs.empty();
   item_.reset();
   instance_seconds_ = plan_seconds;
@@ -112,15 +113,12 @@ absl::Status GraphRecord::OnStepBegin(int64_t step_id,
     instance_seconds_ += SecondsSince(*std::exchange(planned_at_, {}));
   }
   if (tracing_) LearnFrom(EndTrace());  // The step before did not end.
-  if (state_ == State::kInfeasible) return refusal_;
+  sinks_.CloseFailed();
+  if (state_ == State::kInfeasible) return StepRefused(verdict_);
+  StepInputDims dims = knowledge_.dims;
   const std::optional<double> growth = Grew(shapes);
   if (growth.has_value() && item_ != nullptr) {
-    absl::Status status;
-    if (knowledge_.measured()) {
-      status = CheckGrown(*growth);
-    } else if (sizes_assumed_) {
-      status = CheckFeasible();
-    }
+    const absl::Status status = CheckLarger(*growth, std::move(dims));
     if (!status.ok()) return status;
   }
   if (growth.has_value()) {
@@ -135,7 +133,7 @@ absl::Status GraphRecord::OnStepBegin(int64_t step_id,
   }
   if (sampler_.has_value()) sampler_->BeginStep(step_id);
   // What is computed in vain is not written: see OnBeforeWrites.
-  if (options_.budget_bytes > 0) arena_->OpenSink(step_id);
+  if (options_.budget_bytes > 0) sinks_.Open(arena_, step_id);
   return absl::OkStatus();
 }
 
@@ -167,10 +165,16 @@ std::optional<double> GraphRecord::Grew(
   return growth;
 }
 
-absl::Status GraphRecord::CheckGrown(double growth) {
-  *knowledge_.profile = Grown(*std::move(knowledge_.profile), growth,
-                              arena_->stats().arena.in_use_bytes);
-  profile_scaled_ = true;
+absl::Status GraphRecord::CheckLarger(double growth, StepInputDims before) {
+  if (!knowledge_.measured()) {
+    const absl::Status status =
+        sizes_assumed_ ? CheckFeasible() : absl::OkStatus();
+    if (!status.ok()) knowledge_.dims = std::move(before);
+    return status;
+  }
+  StepProfile measured = *knowledge_.profile;
+  *knowledge_.profile =
+      Grown(measured, growth, arena_->stats().arena.in_use_bytes);
   if (options_.budget_bytes == 0) return absl::OkStatus();
   const auto present = PlanOf(*item_, options_, knowledge_, schedule_);
   if (!present.ok()) return absl::OkStatus();
@@ -180,18 +184,14 @@ absl::Status GraphRecord::CheckGrown(double growth) {
   if (!planned.ok()) return absl::OkStatus();
   if (!planned->plan.feasible) {
     Publish(*planned, 0);
-    return StepRefused(*planned);
+    // As large inputs are refused again, and smaller ones planned as before.
+    knowledge_.profile = std::move(measured);
+    knowledge_.dims = std::move(before);
+    return StepRefused(InfeasibleMessage(*planned));
   }
   const std::shared_ptr<Session> session = session_.lock();
   if (session != nullptr) session->WantNewGeneration();
-  return absl::ResourceExhaustedError(absl::StrCat(
-      "The inputs of this step are larger than those of any before it. The "
-      "present plan would need ",
-      FormatBytes(peak), " (", peak, " bytes) for them, of a budget of ",
-      FormatBytes(options_.budget_bytes), " (", options_.budget_bytes,
-      " bytes). The step did not run, and no weight was changed. The next step "
-      "is planned for inputs of this size: go on training, and let the largest "
-      "inputs come first."));
+  return LargerThanPlanned(peak, options_.budget_bytes);
 }
 
 absl::Status GraphRecord::CheckFeasible() {
@@ -200,7 +200,7 @@ absl::Status GraphRecord::CheckFeasible() {
   const auto planned = PlanGraph(*item_, options_, knowledge);
   if (!planned.ok() || planned->plan.feasible) return absl::OkStatus();
   Publish(*planned, 0);
-  return StepRefused(*planned);
+  return StepRefused(InfeasibleMessage(*planned));
 }
 
 void GraphRecord::BeginTrace(int64_t step_id) {
@@ -212,16 +212,17 @@ void GraphRecord::BeginTrace(int64_t step_id) {
 
 absl::Status GraphRecord::OnBeforeWrites(int64_t step_id) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  const std::optional<Refusal> refused = arena_->FirstRefusal(step_id);
-  if (!refused.has_value()) {
-    writes_began_ = true;
-    return absl::OkStatus();
-  }
-  arena_->CloseSink(step_id);
-  return RefusedMemory(*refused);
+  const std::optional<Refusal> refused = sinks_.FirstRefusal(step_id);
+  if (refused.has_value()) return RefusedMemory(step_id, *refused);
+  writes_began_ = true;
+  return absl::OkStatus();
 }
 
-absl::Status GraphRecord::RefusedMemory(const Refusal& refused) {
+absl::Status GraphRecord::RefusedMemory(int64_t step_id,
+                                        const Refusal& refused) {
+  if (!sinks_.Fail(step_id)) {
+    return absl::ResourceExhaustedError("The step has run out of memory.");
+  }
   PlannedStep step;
   step.tiers = options_.tiers;
   if (sampler_.has_value()) sampler_->Abandon();
@@ -231,7 +232,8 @@ absl::Status GraphRecord::RefusedMemory(const Refusal& refused) {
     LearnFrom(std::move(profile));
     if (state_ == State::kInfeasible) {
       step.min_budget_bytes = MinBudget();
-      return RanOutOfMemory(arena_, refused, std::move(step), refusal_);
+      return RanOutOfMemory(arena_, refused, std::move(step),
+                            absl::StrCat(verdict_, " ", WhatBecameOfWeights()));
     }
   }
   step.min_budget_bytes = MinBudget();
@@ -247,19 +249,25 @@ absl::Status GraphRecord::RefusedMemory(const Refusal& refused) {
   return RanOutOfMemory(arena_, refused, std::move(step));
 }
 
+std::string GraphRecord::WhatBecameOfWeights() const {
+  if (delays_writes_ && !writes_began_) return "No weight was changed.";
+  return "Nothing computed from there on was written to a weight, but weights "
+         "whose gradients were complete before may have been updated.";
+}
+
 std::string GraphRecord::WhatBecameOf(const Refusal& refused) const {
-  if (delays_writes_ && !writes_began_ && !refused.in_pieces) {
-    return "This step was to tell what its ops need. No weight was changed. "
-           "The next step is planned with what this one has told.";
+  const std::string weights = WhatBecameOfWeights();
+  if (refused.in_pieces) {
+    return absl::StrCat("As much is free, but in smaller pieces. ", weights,
+                        " The next step is planned to leave more room.");
   }
-  return absl::StrCat(
-      refused.in_pieces ? "As much is free, but in smaller pieces."
-                        : "The plan did not foresee it.",
-      " Nothing computed from there on was written to a weight, but weights "
-      "whose gradients were complete before may have been updated. The next "
-      "step is ",
-      refused.in_pieces ? "planned to leave more room."
-                        : "measured to make a better plan.");
+  if (delays_writes_ && !writes_began_) {
+    return absl::StrCat("This step was to tell what its ops need. ", weights,
+                        " The next step is planned with what this one has "
+                        "told.");
+  }
+  return absl::StrCat("The plan did not foresee it. ", weights,
+                      " The next step is measured to make a better plan.");
 }
 
 void GraphRecord::NoteMinBudget(const PlannedGraph& planned) {
@@ -278,8 +286,9 @@ int64_t GraphRecord::MinBudget() const {
 
 absl::Status GraphRecord::OnStepEnd(int64_t step_id) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  const std::optional<Refusal> refused = arena_->CloseSink(step_id);
-  if (refused.has_value()) return RefusedMemory(*refused);
+  const std::optional<Refusal> refused = sinks_.FirstRefusal(step_id);
+  if (refused.has_value()) return RefusedMemory(step_id, *refused);
+  sinks_.Close(step_id);
   if (sampler_.has_value()) {
     auto seconds = sampler_->EndStep(step_id);
     if (seconds.has_value()) ConsiderTimes(*std::move(seconds));
@@ -291,7 +300,6 @@ absl::Status GraphRecord::OnStepEnd(int64_t step_id) {
                      kTightShare * static_cast<double>(options_.budget_bytes);
   knowledge_.profile = std::move(profile);
   knowledge_.profiled_schedule = schedule_;
-  profile_scaled_ = false;
   state_ = State::kSettled;
   const bool limited =
       options_.budget_bytes > 0 && options_.policy != "liveness";
@@ -307,7 +315,7 @@ absl::Status GraphRecord::OnStepEnd(int64_t step_id) {
 
 StepProfile GraphRecord::EndTrace() {
   tracing_ = false;
-  const bool sunk = arena_->CloseSink(traced_step_).has_value();
+  const bool sunk = sinks_.FirstRefusal(traced_step_).has_value();
   StepProfile profile = DigestTrace(arena_->StopTrace(), traced_step_,
                                     trace_begin_bytes_, interior_);
   if (sunk) profile.complete = false;
@@ -318,6 +326,7 @@ void GraphRecord::OnStepFailed() {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (sampler_.has_value()) sampler_->Abandon();
   if (tracing_) LearnFrom(EndTrace());
+  sinks_.CloseFailed();
 }
 
 void GraphRecord::LearnFrom(StepProfile profile) {
@@ -343,7 +352,7 @@ void GraphRecord::LearnFrom(StepProfile profile) {
 
 void GraphRecord::SetInfeasible(const PlannedGraph& planned) {
   state_ = State::kInfeasible;
-  refusal_ = StepRefused(planned);
+  verdict_ = InfeasibleMessage(planned);
   refused_in_use_bytes_ = arena_->stats().arena.in_use_bytes;
 }
 

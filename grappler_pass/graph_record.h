@@ -25,6 +25,7 @@
 #include "grappler_pass/cost_sampler.h"
 #include "grappler_pass/plan_graph.h"
 #include "grappler_pass/session.h"
+#include "grappler_pass/step_sinks.h"
 
 namespace sn_tf {
 
@@ -68,9 +69,10 @@ class GraphRecord : public StepObserver {
   // NoteDims; tells the session of batch sizes.
   std::optional<double> Grew(
       const std::vector<tensorflow::TensorShape>& shapes);
-  // Whether the present plan serves for inputs that have grown; if not, the
-  // next is made for them.
-  absl::Status CheckGrown(double growth);
+  // Whether the present plan serves for inputs that have grown from `before`;
+  // if not, the next is made for them, or where none has room for them, all is
+  // as it was.
+  absl::Status CheckLarger(double growth, StepInputDims before);
   // Plans with the dimensions just observed; an error where the budget cannot
   // be met.
   absl::Status CheckFeasible();
@@ -86,8 +88,9 @@ class GraphRecord : public StepObserver {
   void BeginTrace(int64_t step_id);
   StepProfile EndTrace();
   // Fails a step that was refused memory.
-  absl::Status RefusedMemory(const Refusal& refused);
-  // What that means for the weights and for the next step: sentences.
+  absl::Status RefusedMemory(int64_t step_id, const Refusal& refused);
+  // What that means for the weights, and for the next step too: sentences.
+  std::string WhatBecameOfWeights() const;
   std::string WhatBecameOf(const Refusal& refused) const;
   // The smallest budget that is known to do, with what has become resident.
   int64_t MinBudget() const;
@@ -105,7 +108,8 @@ class GraphRecord : public StepObserver {
   ArenaAllocator* arena_ = nullptr;  // Of the planned device; set by SetPlan.
   std::weak_ptr<Session> session_;   // It owns this record.
   std::unique_ptr<tensorflow::grappler::GrapplerItem> item_;
-  absl::Status refusal_;
+  StepSinks sinks_;
+  std::string verdict_;               // Why the budget is infeasible.
   int64_t refused_in_use_bytes_ = 0;  // When the budget was found infeasible.
   bool sizes_assumed_ = false;
   bool sizes_vary_ = false;
@@ -123,8 +127,7 @@ class GraphRecord : public StepObserver {
   double instance_seconds_ = 0;
   std::optional<std::chrono::steady_clock::time_point> planned_at_;
   bool delays_writes_ = false;
-  bool writes_began_ = false;    // In the latest step.
-  bool profile_scaled_ = false;  // To inputs larger than were measured.
+  bool writes_began_ = false;  // In the latest step.
   NamedSchedule schedule_;
   std::set<std::string> interior_;  // Ops inside of loops and conditionals.
   int64_t traced_step_ = 0;

@@ -106,16 +106,18 @@ class Finder {
   }
 
   // Whether the op allocated an output of that size, or what may have become
-  // one.
+  // one. Where sizes are scaled, which makes them inexact: whether anything.
   bool IsAllocated(const Op& op, BufferId output) const {
-    const int64_t bytes = imported_.memory.buffers[output].bytes;
+    const int64_t bytes =
+        profile_.scaled ? 0 : imported_.memory.buffers[output].bytes;
     const auto workspace = profile_.workspace_bytes.find(op.name);
     if (workspace != profile_.workspace_bytes.end() &&
         workspace->second >= bytes) {
       return true;
     }
     const auto outputs = profile_.output_bytes.find(op.name);
-    return outputs != profile_.output_bytes.end() &&
+    if (outputs == profile_.output_bytes.end()) return false;
+    return profile_.scaled ||
            std::find(outputs->second.begin(), outputs->second.end(), bytes) !=
                outputs->second.end();
   }
@@ -134,7 +136,7 @@ void AssumeInPlace(ImportedGraph* imported) {
   for (size_t i = 0; i < graph.ops.size(); ++i) {
     const auto id = static_cast<OpId>(i);
     Op& op = graph.ops[i];
-    if (!IsElementwise(op.type) || !StandsAlone(*imported, id)) continue;
+    if (!ReusesInput(op.type) || !StandsAlone(*imported, id)) continue;
     const std::vector<BufferId> candidates =
         Candidates(*imported, id, op.writes[0]);
     if (candidates.empty()) continue;

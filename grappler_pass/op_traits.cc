@@ -19,15 +19,15 @@ using Names = absl::flat_hash_set<absl::string_view>;
 
 // clang-format would put each on a line of its own.
 // clang-format off
-constexpr absl::string_view kElementwise[] = {
+constexpr absl::string_view kReusesInput[] = {
     "Abs", "Acos", "Acosh", "Add", "AddN", "AddV2", "Asin", "Asinh", "Atan",
     "Atan2", "Atanh", "BiasAdd", "Ceil", "Cos", "Cosh", "Div", "DivNoNan",
     "Elu", "EluGrad", "Erf", "Erfc", "Exp", "Expm1", "Floor", "FloorDiv",
     "FloorMod", "InvGrad", "LeakyRelu", "LeakyReluGrad", "Log", "Log1p",
-    "Maximum", "Minimum", "Mul", "MulNoNan", "Neg", "Pow", "RealDiv",
+    "LogSoftmax", "Maximum", "Minimum", "Mul", "MulNoNan", "Neg", "Pow", "RealDiv",
     "Reciprocal", "ReciprocalGrad", "Relu", "Relu6", "Relu6Grad", "ReluGrad",
     "Rint", "Round", "Rsqrt", "RsqrtGrad", "Selu", "SeluGrad", "Sigmoid",
-    "SigmoidGrad", "Sign", "Sin", "Sinh", "Softplus", "SoftplusGrad",
+    "SigmoidGrad", "Sign", "Sin", "Sinh", "Softmax", "Softplus", "SoftplusGrad",
     "Softsign", "SoftsignGrad", "Sqrt", "SqrtGrad", "Square",
     "SquaredDifference", "Sub", "Tan", "Tanh", "TanhGrad", "Xdivy", "Xlogy",
 };
@@ -103,9 +103,9 @@ bool IsLowered(const NodeDef& node) {
   return Contains(*kPrimitives, node);
 }
 
-bool IsElementwise(const std::string& type) {
+bool ReusesInput(const std::string& type) {
   static const auto* const kTypes =
-      new Names(std::begin(kElementwise), std::end(kElementwise));
+      new Names(std::begin(kReusesInput), std::end(kReusesInput));
   return kTypes->contains(type);
 }
 

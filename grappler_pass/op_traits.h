@@ -33,9 +33,9 @@ bool IsControlFlow(const tensorflow::NodeDef& node);
 // One of the primitives, but none for reference types.
 bool IsLowered(const tensorflow::NodeDef& node);
 
-// Computes each element of its output from the same elements of its inputs, and
-// puts them in the place of an input that nothing else needs.
-bool IsElementwise(const std::string& type);
+// Computes its output such that it may stand in the place of an input, and puts
+// it there where nothing else needs that. Elementwise ops, for the most part.
+bool ReusesInput(const std::string& type);
 
 // Running it twice gives the same bits and has no other effect: not stateful,
 // no reference or resource among inputs and outputs, calls no function.

@@ -25,15 +25,27 @@ std::string InfeasibleMessage(const PlannedGraph& planned) {
       "smaller inputs.");
 }
 
-absl::Status StepRefused(const PlannedGraph& planned) {
+absl::Status StepRefused(const std::string& verdict) {
+  return absl::ResourceExhaustedError(
+      absl::StrCat(verdict, " No weight was changed in this step."));
+}
+
+absl::Status LargerThanPlanned(int64_t needed_bytes, int64_t budget_bytes) {
   return absl::ResourceExhaustedError(absl::StrCat(
-      InfeasibleMessage(planned), " No weight was changed in this step."));
+      "The inputs of this step are larger than those of any before it. The "
+      "present plan would need ",
+      FormatBytes(needed_bytes), " (", needed_bytes,
+      " bytes) for them, of a budget of ", FormatBytes(budget_bytes), " (",
+      budget_bytes,
+      " bytes). The step did not run, and no weight was changed. The next step "
+      "is planned for inputs of this size: go on training, and let the largest "
+      "inputs come first."));
 }
 
 absl::Status RanOutOfMemory(ArenaAllocator* arena, const Refusal& refused,
-                            PlannedStep step, const absl::Status& verdict) {
+                            PlannedStep step, const std::string& verdict) {
   std::string message = MessageOf({arena->Name(), refused, std::move(step)});
-  if (!verdict.ok()) message = absl::StrCat(verdict.message(), "\n", message);
+  if (!verdict.empty()) message = absl::StrCat(verdict, "\n", message);
   arena->refusal_log()->Keep(message);
   return absl::ResourceExhaustedError(message);
 }

@@ -20,14 +20,16 @@ inline constexpr char kInfeasible[] = "sn_tf: infeasible budget";
 // and what to do. Begins with kInfeasible.
 std::string InfeasibleMessage(const PlannedGraph& planned);
 
-// Of a step that gets no further than its beginning.
-absl::Status StepRefused(const PlannedGraph& planned);
+// Of a step that gets no further than its beginning, because of that.
+absl::Status StepRefused(const std::string& verdict);
+
+// Of a step whose inputs the present plan has no room for, but another has.
+absl::Status LargerThanPlanned(int64_t needed_bytes, int64_t budget_bytes);
 
 // Of a step that was refused memory of `arena`, which keeps the message. It
 // comes after that of `verdict` where no plan would have done.
 absl::Status RanOutOfMemory(ArenaAllocator* arena, const Refusal& refused,
-                            PlannedStep step,
-                            const absl::Status& verdict = absl::OkStatus());
+                            PlannedStep step, const std::string& verdict = "");
 
 }  // namespace sn_tf
 

@@ -46,6 +46,7 @@ StepProfile Grown(StepProfile profile, double growth, int64_t begin_bytes) {
   const int64_t of_step = grow(profile.peak_bytes - profile.begin_bytes);
   profile.begin_bytes = std::max(profile.begin_bytes, begin_bytes);
   profile.peak_bytes = profile.begin_bytes + of_step;
+  profile.scaled = true;
   return profile;
 }
 

@@ -29,6 +29,7 @@ struct StepProfile {
   int64_t kept_bytes = 0;
   // False where an allocation was refused: the rest may not be known.
   bool complete = true;
+  bool scaled = false;  // By Grown.
 };
 
 // The profile of a step whose inputs are `growth` times as large, and before

@@ -20,10 +20,10 @@ constexpr int64_t kBytes = 64 * 64 * sizeof(float);
 tensorflow::grappler::GrapplerItem Item() {
   ItemBuilder item;
   item.AddInput("x", {64, 64});
-  item.Add("a", "Softmax", {"x"});
+  item.Add("a", "Cholesky", {"x"});
   item.Add("b", "Sin", {"a"});
   item.Add("c", "Sin", {"b"});
-  item.Add("d", "Softmax", {"c"});
+  item.Add("d", "Cholesky", {"c"});
   item.Add("square", "Mul", {"d", "d"});
   item.Add("end", "Mul", {"square", "a"});
   return item.Build("end");
@@ -100,6 +100,16 @@ TEST_F(FindInPlaceTest, AStepThatDidNotEndTellsNothing) {
   knowledge_.profile->complete = false;
   Plan();
   EXPECT_EQ(Overwritten("end"), "square ");
+}
+
+// Sizes are inexact then: what allocated something is not taken to write in
+// place.
+TEST_F(FindInPlaceTest, OfAScaledStepItIsWhoAllocatedThatCounts) {
+  Measure({"a", "b", "d", "square", "end"});
+  knowledge_.profile = Grown(*knowledge_.profile, 1.5, 0);
+  Plan();
+  EXPECT_EQ(Overwritten("c"), "b ");
+  EXPECT_EQ(Overwritten("end"), "");
 }
 
 }  // namespace

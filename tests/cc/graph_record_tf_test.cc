@@ -60,5 +60,25 @@ TEST_F(GraphRecordTest, AStepThatFindsMoreThanWasPlannedForWantsAnotherPlan) {
   CpuArena()->DeallocateRaw(batch);
 }
 
+// Kernels that run beside the one that fails the step need memory until it has
+// ended: some end the process without.
+TEST_F(GraphRecordTest, AStepThatFailedMayAllocateUntilItHasEnded) {
+  constexpr int64_t kStep = 2;
+  ASSERT_TRUE(record_.OnStepBegin(kStep, {}).ok());
+  RefusalSink* const sink = CpuArena()->sink();
+  Refusal refusal;
+  refusal.bytes = kBatchBytes;
+  refusal.step_id = kStep;
+  void* const first = sink->Take(kStep, refusal, /*plain_bytes=*/true);
+  ASSERT_NE(first, nullptr);
+  const absl::Status failed = record_.OnBeforeWrites(kStep);
+  EXPECT_TRUE(absl::IsResourceExhausted(failed)) << failed;
+  EXPECT_TRUE(sink->IsOpenFor(kStep));
+  EXPECT_TRUE(absl::IsResourceExhausted(record_.OnBeforeWrites(kStep)));
+  record_.OnStepFailed();
+  EXPECT_FALSE(sink->IsOpenFor(kStep));
+  sink->Release(first);
+}
+
 }  // namespace
 }  // namespace sn_tf

@@ -170,6 +170,30 @@ def test_inputs_larger_than_planned_for_do_not_run() -> None:
     assert any(plan.actions for plan in sn_tf.report())
 
 
+def test_inputs_that_no_plan_has_room_for_are_refused_each_time() -> None:
+    filters = _kernels(16, 4)
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 16])])
+    def step(x: tf.Tensor) -> tf.Tensor:
+        return _descend(x, filters)
+
+    few, many = _rows(8, 16), _rows(160, 16)
+    with sn_tf.scope(sn_tf.stats().in_use_bytes + 12 * _MB):
+        for _ in range(2):
+            step(few)
+        for _ in range(2):
+            weights = [kernel.numpy() for kernel in filters]
+            for _ in range(2):
+                with pytest.raises(
+                    tf.errors.ResourceExhaustedError,
+                    match="infeasible budget.*No weight was changed",
+                ):
+                    step(many)
+            for kernel, before in zip(filters, weights, strict=True):
+                np.testing.assert_array_equal(kernel, before)
+            step(few)
+
+
 def test_slices_hold_what_they_are_slices_of() -> None:
     keras.utils.set_random_seed(1)
     layers = keras.layers
