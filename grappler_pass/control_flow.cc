@@ -79,6 +79,20 @@ bool ControlFlow::Contains(int outer, int inner) const {
   return std::includes(many.begin(), many.end(), few.begin(), few.end());
 }
 
+bool ControlFlow::Exclude(int a, int b) const {
+  for (const int one : conditions_[a]) {
+    for (const int other : conditions_[b]) {
+      const auto& [decides, side] = condition_of_[one];
+      const auto& [decides_too, other_side] = condition_of_[other];
+      if (side != kFrame && other_side != kFrame && side != other_side &&
+          decides == decides_too) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
 bool ControlFlow::IsInLoop(int context) const {
   const Conditions& conditions = conditions_[context];
   return std::any_of(
@@ -106,9 +120,10 @@ int ControlFlow::Intern(Conditions conditions) {
 }
 
 int ControlFlow::ConditionOf(const std::string& what, int side) {
-  return condition_ids_
-      .try_emplace({what, side}, static_cast<int>(condition_ids_.size()))
-      .first->second;
+  const auto [found, added] = condition_ids_.try_emplace(
+      {what, side}, static_cast<int>(condition_of_.size()));
+  if (added) condition_of_.push_back(found->first);
+  return found->second;
 }
 
 int ControlFlow::Union(int a, int b) {

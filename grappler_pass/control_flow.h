@@ -60,6 +60,9 @@ class ControlFlow {
   // Whether what is in `inner` runs only where `outer` does.
   bool Contains(int outer, int inner) const;
 
+  // Whether the two are on different sides of what one predicate decides.
+  bool Exclude(int a, int b) const;
+
  private:
   // A loop's frame, or one side of what a predicate decides; ascending.
   using Conditions = std::vector<int>;
@@ -82,6 +85,8 @@ class ControlFlow {
   std::vector<Conditions> conditions_;  // Of each context.
   std::map<Conditions, int> contexts_;
   std::map<std::pair<std::string, int>, int> condition_ids_;
+  // Per condition: its frame's name or its predicate, and its side.
+  std::vector<std::pair<std::string, int>> condition_of_;
   std::set<int> goes_on_;       // Conditions under which loops go on.
   std::map<int, int> outside_;  // Per frame: the context around it.
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "grappler_pass/enclose_flow.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -8,14 +9,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "grappler_pass/aliases.h"
-#include "tensorflow/core/framework/types.h"
 
 namespace sn_tf {
 namespace {
 
-// Of all branches in a step.
-constexpr int64_t kMostBranchBytes = 1 << 20;
+using tensorflow::GraphDef;
 
 // One loop or conditional.
 struct Enclosed {
@@ -31,61 +29,24 @@ void Finish(const std::string& name, Op* op) {
   SortUnique(&op->reads);
 }
 
-std::vector<TensorInfo> InputInfos(const std::vector<TensorRef>& inputs,
-                                   const MemoryGraph& memory,
-                                   const TensorInfos& infos) {
-  std::vector<TensorInfo> found;
-  for (const TensorRef& input : inputs) {
-    const auto outputs = infos.find(memory.ops[input.op].name);
-    const bool known = outputs != infos.end() &&
-                       input.port < static_cast<int>(outputs->second.size());
-    found.push_back(known ? outputs->second[input.port] : TensorInfo());
+// What a node hands inside, or has inside without anybody's handing it there.
+std::vector<BufferId> BuffersInto(const ImportedGraph& imported, OpId op) {
+  if (imported.role[op] == FlowRole::kEntry) {
+    return imported.memory.ops[op].reads;
   }
-  return found;
+  std::vector<BufferId> buffers;
+  for (const TensorRef& input : imported.inputs[op]) {
+    const BufferId b = imported.BufferOf(input);
+    if (b != kNone) buffers.push_back(b);
+  }
+  return buffers;
 }
 
-// Of one op; more than may be where some are not known.
-int64_t BytesOf(const tensorflow::NodeDef& node,
-                const std::vector<TensorInfo>& inputs,
-                const std::vector<TensorInfo>& outputs) {
-  int64_t total = 0;
-  for (size_t port = 0; port < outputs.size(); ++port) {
-    const TensorInfo& info = outputs[port];
-    if (!tensorflow::DataTypeCanUseMemcpy(info.dtype) ||
-        AliasedInput(node, static_cast<int>(port), inputs, outputs) >= 0) {
-      continue;
-    }
-    total += info.known() ? info.bytes() : kMostBranchBytes + 1;
-  }
-  return total;
-}
-
-}  // namespace
-
-void BoundBranches(const tensorflow::GraphDef& graph, const TensorInfos& infos,
-                   const NestedFlow& nested, ImportedGraph* imported) {
-  int64_t total = 0;
-  for (size_t i = 0; i < imported->role.size(); ++i) {
-    const int index = imported->node_index[i];
-    if (!nested.IsInterior(index) || nested.in_loop[index]) continue;
-    const tensorflow::NodeDef& node = graph.node(index);
-    const auto outputs = infos.find(node.name());
-    if (outputs == infos.end()) continue;
-    total +=
-        BytesOf(node, InputInfos(imported->inputs[i], imported->memory, infos),
-                outputs->second);
-    if (total > kMostBranchBytes && imported->unsupported.empty()) {
-      imported->unsupported =
-          LeftAsItIs(node, ", a branch of which may need much memory");
-    }
-  }
-  imported->memory.resident_bytes += total;
-}
-
-void EncloseNestedFlow(const tensorflow::GraphDef& graph,
-                       const NestedFlow& nested, ImportedGraph* imported) {
-  MemoryGraph& memory = imported->memory;
-  std::map<std::string, Enclosed> enclosed;  // By the name of a node of it.
+// By the name of a node of it.
+std::map<std::string, Enclosed> FindEnclosed(const GraphDef& graph,
+                                             const NestedFlow& nested,
+                                             ImportedGraph* imported) {
+  std::map<std::string, Enclosed> enclosed;
   for (size_t i = 0; i < imported->role.size(); ++i) {
     const auto op = static_cast<OpId>(i);
     const FlowRole role = imported->role[i];
@@ -98,14 +59,55 @@ void EncloseNestedFlow(const tensorflow::GraphDef& graph,
       continue;
     }
     flow.inside.after.push_back(op);
-    if (role != FlowRole::kEntry) continue;
-    for (const BufferId b : memory.ops[i].reads) {
-      memory.buffers[b].movable = false;
+    for (const BufferId b : BuffersInto(*imported, op)) {
+      imported->memory.buffers[b].movable = false;
       flow.left.reads.push_back(b);
     }
   }
-  for (auto& [name, flow] : enclosed) {
+  return enclosed;
+}
+
+// `inside` makes what `exit` hands on.
+void MakeInside(OpId inside, OpId exit, Op* op, ImportedGraph* imported) {
+  MemoryGraph& memory = imported->memory;
+  for (const BufferId output : std::vector<BufferId>(memory.ops[exit].writes)) {
+    const auto held = static_cast<BufferId>(memory.buffers.size());
+    Buffer buffer;
+    buffer.name = absl::StrCat("inside ", memory.buffers[output].name);
+    buffer.bytes = memory.buffers[output].bytes;
+    buffer.producer = inside;
+    memory.buffers.push_back(std::move(buffer));
+    imported->dtypes.push_back(imported->dtypes[output]);
+    op->writes.push_back(held);
+    Op& hands_on = memory.ops[exit];
+    hands_on.reads.push_back(held);
+    if (hands_on.in_place.empty()) hands_on.in_place = {output, {held}};
+  }
+}
+
+void FillInside(const Enclosed& flow, Conditional* conditional, OpId inside,
+                Op* op, ImportedGraph* imported) {
+  conditional->inside = inside;
+  for (const OpId exit : flow.exits) MakeInside(inside, exit, op, imported);
+  int64_t written = 0;
+  for (const BufferId b : op->writes) {
+    written += imported->memory.buffers[b].bytes;
+  }
+  op->workspace_bytes = std::max<int64_t>(0, conditional->bytes - written);
+  op->seconds = conditional->seconds;
+}
+
+}  // namespace
+
+void EncloseNestedFlow(const GraphDef& graph, const NestedFlow& nested,
+                       ImportedGraph* imported) {
+  MemoryGraph& memory = imported->memory;
+  for (auto& [name, flow] : FindEnclosed(graph, nested, imported)) {
     const auto inside = static_cast<OpId>(memory.ops.size());
+    for (Conditional& conditional : imported->conditionals) {
+      if (conditional.name != name) continue;
+      FillInside(flow, &conditional, inside, &flow.inside, imported);
+    }
     flow.left.after.push_back(inside);
     for (const OpId exit : flow.exits) {
       memory.ops[exit].after.push_back(inside);

@@ -66,7 +66,7 @@ void GraphRecord::SetPlan(const PlannedGraph& planned,
   arena_ = FindArena(options.device);
   session_ = session;
   schedule_ = NamesOf(planned.imported.memory, planned.plan.schedule);
-  interior_ = planned.imported.InteriorNames();
+  interior_ = planned.imported.LoopNames();
   plan_moves_ = planned.provisional;
   delays_writes_ = planned.imported.before_writes != kNone;
   planned_resident_bytes_ = planned.imported.memory.resident_bytes;

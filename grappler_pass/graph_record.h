@@ -129,7 +129,7 @@ class GraphRecord : public StepObserver {
   bool delays_writes_ = false;
   bool writes_began_ = false;  // In the latest step.
   NamedSchedule schedule_;
-  std::set<std::string> interior_;  // Ops inside of loops and conditionals.
+  std::set<std::string> interior_;  // Ops inside of loops.
   int64_t traced_step_ = 0;
   bool tracing_ = false;
   int64_t trace_begin_bytes_ = 0;

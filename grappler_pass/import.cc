@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "grappler_pass/aliases.h"
+#include "grappler_pass/branches.h"
 #include "grappler_pass/collectives.h"
 #include "grappler_pass/enclose_flow.h"
 #include "grappler_pass/fusible.h"
@@ -53,7 +54,7 @@ class Importer {
     AssignIds();
     const absl::Status status = Connect();
     if (!status.ok()) return status;
-    BoundBranches(graph_, infos_, nested_, &result_);
+    BoundBranches(graph_, infos_, nested_, options_, &result_);
     if (!result_.unsupported.empty()) return std::move(result_);
     CoupleCollectives(graph_, &result_);
     if (!result_.unsupported.empty()) return std::move(result_);
@@ -108,6 +109,7 @@ class Importer {
       const auto infos = infos_.find(op.name);
       infos_of_.push_back(infos == infos_.end() ? nullptr : &infos->second);
       result_.role[i] = nested_.role[result_.node_index[i]];
+      result_.in_loop.push_back(nested_.in_loop[result_.node_index[i]]);
       if (IsInterior(static_cast<OpId>(i))) {
         result_.placement[i].on_device = false;
       }

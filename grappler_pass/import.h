@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "grappler_pass/conditional.h"
 #include "grappler_pass/nested_flow.h"
 #include "grappler_pass/placement.h"
 #include "grappler_pass/planner/graph.h"
@@ -34,6 +35,9 @@ struct ImportedGraph {
                                                      // resident or tiny.
   std::vector<NodePlacement> placement;              // Of each op.
   std::vector<FlowRole> role;                        // Of each op.
+  std::vector<bool> in_loop;                         // Of each op.
+  // Those whose branches have an order, by name.
+  std::vector<Conditional> conditionals;
   // Per op and port: the data input whose memory it shares; -1: none.
   std::vector<std::vector<int>> aliased_input;
   std::vector<tensorflow::DataType> dtypes;  // Element type of each buffer.
@@ -47,9 +51,15 @@ struct ImportedGraph {
   // The planned device's name as the graph's nodes have it.
   std::string DeviceOf(const tensorflow::GraphDef& graph) const;
 
-  // Whether anything is inside of loops or conditionals, and its ops' names.
+  // Whether anything is inside of loops or conditionals.
   bool HasInterior() const;
-  std::set<std::string> InteriorNames() const;
+  // Names of the ops in loops.
+  std::set<std::string> LoopNames() const;
+
+  // The conditional for whose inside `op` stands; nullptr: none.
+  const Conditional* ConditionalAt(OpId op) const;
+  // Whether `op` hands on what leaves one of `conditionals`.
+  bool LeavesOrdered(OpId op) const;
 
   BufferId BufferOf(const TensorRef& tensor) const {
     return output_buffer[tensor.op][tensor.port];

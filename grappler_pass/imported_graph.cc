@@ -17,12 +17,31 @@ bool ImportedGraph::HasInterior() const {
   return std::find(role.begin(), role.end(), FlowRole::kInterior) != role.end();
 }
 
-std::set<std::string> ImportedGraph::InteriorNames() const {
+std::set<std::string> ImportedGraph::LoopNames() const {
   std::set<std::string> names;
   for (size_t op = 0; op < role.size(); ++op) {
-    if (role[op] == FlowRole::kInterior) names.insert(memory.ops[op].name);
+    if (role[op] == FlowRole::kInterior && in_loop[op]) {
+      names.insert(memory.ops[op].name);
+    }
   }
   return names;
+}
+
+const Conditional* ImportedGraph::ConditionalAt(OpId op) const {
+  const auto found = std::find_if(
+      conditionals.begin(), conditionals.end(),
+      [op](const Conditional& one) { return one.inside == op; });
+  return found == conditionals.end() ? nullptr : &*found;
+}
+
+bool ImportedGraph::LeavesOrdered(OpId op) const {
+  if (role[op] != FlowRole::kExit) return false;
+  return std::any_of(conditionals.begin(), conditionals.end(),
+                     [this, op](const Conditional& one) {
+                       return std::binary_search(one.exits.begin(),
+                                                 one.exits.end(),
+                                                 memory.ops[op].name);
+                     });
 }
 
 }  // namespace sn_tf

@@ -44,6 +44,7 @@ std::vector<BufferId> Candidates(const ImportedGraph& imported, OpId op,
 // pass merges with another allocates under one's name.
 bool StandsAlone(const ImportedGraph& imported, OpId op) {
   return static_cast<size_t>(op) < imported.inputs.size() &&
+         imported.role[op] == FlowRole::kPlain &&
          imported.memory.ops[op].partner == kNone &&
          imported.memory.ops[op].writes.size() == 1 &&
          !imported.memory.buffers[imported.memory.ops[op].writes[0]].view;

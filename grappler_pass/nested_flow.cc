@@ -22,6 +22,7 @@ class Finder {
     result_.role.assign(graph.node_size(), FlowRole::kPlain);
     result_.group.assign(graph.node_size(), -1);
     result_.in_loop.assign(graph.node_size(), false);
+    result_.branch.assign(graph.node_size(), -1);
   }
 
   NestedFlow Run() {
@@ -35,6 +36,7 @@ class Finder {
     FindEntriesAndInterior();
     FindExits();
     Group();
+    for (const auto& [group, nodes] : Interiors()) FindBranches(group, nodes);
     return std::move(result_);
   }
 
@@ -110,6 +112,52 @@ class Finder {
     for (int i = 0; i < graph_.node_size(); ++i) {
       if (result_.role[i] != FlowRole::kPlain)
         result_.group[i] = least[root(i)];
+    }
+  }
+
+  // Per group: what is inside.
+  std::map<int, std::vector<int>> Interiors() const {
+    std::map<int, std::vector<int>> interiors;
+    for (int i = 0; i < graph_.node_size(); ++i) {
+      if (result_.IsInterior(i)) interiors[result_.group[i]].push_back(i);
+    }
+    return interiors;
+  }
+
+  // The contexts of the nodes that no other of theirs contains.
+  std::vector<int> OutermostContexts(const std::vector<int>& nodes) const {
+    std::set<int> all;
+    for (const int node : nodes) all.insert(flow_.ContextOf(node));
+    std::vector<int> outermost;
+    for (const int context : all) {
+      const auto is_around = [&](int other) {
+        return other != context && flow_.Contains(other, context);
+      };
+      if (std::none_of(all.begin(), all.end(), is_around)) {
+        outermost.push_back(context);
+      }
+    }
+    return outermost;
+  }
+
+  void FindBranches(int group, const std::vector<int>& nodes) {
+    const auto loops =
+        std::count_if(nodes.begin(), nodes.end(),
+                      [this](int node) { return result_.in_loop[node]; });
+    if (loops == static_cast<int64_t>(nodes.size())) return;
+    if (loops > 0) result_.tangled.insert(group);
+    const std::vector<int> branches = OutermostContexts(nodes);
+    for (const int node : nodes) {
+      for (const int branch : branches) {
+        if (!flow_.Contains(branch, flow_.ContextOf(node))) continue;
+        if (result_.branch[node] >= 0) result_.tangled.insert(group);
+        result_.branch[node] = branch;
+      }
+    }
+    for (const int a : branches) {
+      for (const int b : branches) {
+        if (a != b && !flow_.Exclude(a, b)) result_.together.insert(group);
+      }
     }
   }
 

@@ -2,14 +2,15 @@
 //
 // Loops and conditionals inside a step.
 //
-// What is in them runs when TensorFlow likes, as often as it likes. A plan
-// leaves it alone, but goes by what enters and leaves: what enters stays where
-// it is until all has left, and what is allocated meanwhile counts as resident.
-// What a loop allocates is measured. A branch may not be taken in the step that
-// is measured, so only those are planned around that can need next to nothing.
+// A plan goes by what enters and leaves: what enters stays where it is until
+// all has left. What is in a loop runs when TensorFlow likes, as often as it
+// likes; what it allocates is measured, and counts as resident. A branch may
+// not be taken in the step that is measured: it gets an order of its own, from
+// which follows what it may need (branches.h).
 #ifndef SN_TF_GRAPPLER_PASS_NESTED_FLOW_H_
 #define SN_TF_GRAPPLER_PASS_NESTED_FLOW_H_
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,12 @@ struct NestedFlow {
   // Per node: the loop or conditional that it is of; -1: none.
   std::vector<int> group;
   std::vector<bool> in_loop;  // Per node.
+  // Per node inside: which of its group's branches it is on, of what decides
+  // first. Numbers of any kind; -1: in a loop.
+  std::vector<int> branch;
+  std::set<int> together;  // Groups of which more than one branch may run.
+  std::set<int> tangled;   // Groups whose branches have nodes in common, or
+                           // loops.
   // Why the graph cannot be planned; empty: it can be.
   std::string unsupported;
 

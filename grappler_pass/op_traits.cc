@@ -47,13 +47,6 @@ bool HasSpecialType(const tensorflow::DataTypeVector& types) {
   return false;
 }
 
-bool CallsFunction(const NodeDef& node) {
-  for (const auto& [name, value] : node.attr()) {
-    if (value.has_func() || value.list().func_size() > 0) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 bool IsResidentSource(const NodeDef& node) {
@@ -80,6 +73,13 @@ bool IsStateWrite(const NodeDef& node) {
          absl::StartsWith(node.op(), "ResourceSparseApply") ||
          absl::StartsWith(node.op(), "ResourceScatter") ||
          absl::StartsWith(node.op(), "ResourceStridedSliceAssign");
+}
+
+bool CallsFunction(const NodeDef& node) {
+  for (const auto& [name, value] : node.attr()) {
+    if (value.has_func() || value.list().func_size() > 0) return true;
+  }
+  return false;
 }
 
 bool IsResult(const NodeDef& node) {

@@ -22,6 +22,9 @@ bool IsVariableRead(const tensorflow::NodeDef& node);
 // Writes a variable or other resource.
 bool IsStateWrite(const tensorflow::NodeDef& node);
 
+// Calls a function, of which nothing else is known.
+bool CallsFunction(const tensorflow::NodeDef& node);
+
 // Hands a value out of the function. Partitioning drops it, and what waits for
 // it would not find it.
 bool IsResult(const tensorflow::NodeDef& node);

@@ -12,6 +12,7 @@
 #include "cc/ops/names.h"
 #include "grappler_pass/control_inputs.h"
 #include "grappler_pass/observe_nodes.h"
+#include "grappler_pass/order_branches.h"
 #include "grappler_pass/op_traits.h"
 #include "tensorflow/core/framework/attr_value.pb.h"
 
@@ -114,12 +115,30 @@ class Rewriter {
 
   bool IsOrdered(OpId op) {
     return memory_.TouchesMemory(op) && imported_.placement[op].on_device &&
-           !IsResult(*NodeOf(op)) && !IsUnordered(op);
+           !IsResult(*NodeOf(op)) && !IsUnordered(op) &&
+           !imported_.LeavesOrdered(op);
+  }
+
+  void OrderInside(OpId op) {
+    const Conditional* const conditional = imported_.ConditionalAt(op);
+    if (conditional == nullptr) return;
+    last_op_ = kNone;
+    gate_.clear();
+    AddGateFn add_gate;
+    if (writes_observer_ != 0) {
+      add_gate = [this](const std::vector<std::string>& after) {
+        return GateAfter(after);
+      };
+    }
+    frontier_ = OrderBranches(*conditional, frontier_, add_gate, &result_);
   }
 
   void RunOp(OpId op) {
     if (op == imported_.before_writes) ObserveWrites();
-    if (!HasNode(op)) return;
+    if (!HasNode(op)) {
+      OrderInside(op);
+      return;
+    }
     const OpId partner = memory_.ops[op].partner;
     const bool second =
         partner != kNone && partner == last_op_ && IsOrdered(op);
@@ -202,12 +221,18 @@ class Rewriter {
   }
 
   void AddGate() {
-    gate_ = AddObserveNode(&result_, device_, {}, writes_observer_,
-                           kPhaseWrites, gates_++);
-    NodeDef* const gate = result_.mutable_node(result_.node_size() - 1);
-    Follow(gate);
-    for (const std::string& node : fetched_) gate->add_input("^" + node);
+    std::vector<std::string> after = frontier_;
+    after.insert(after.end(), fetched_.begin(), fetched_.end());
+    gate_ = GateAfter(after);
     fetched_.clear();
+  }
+
+  std::string GateAfter(const std::vector<std::string>& after) {
+    const std::string gate = AddObserveNode(
+        &result_, device_, {}, writes_observer_, kPhaseWrites, gates_++);
+    NodeDef* const node = result_.mutable_node(result_.node_size() - 1);
+    for (const std::string& before : after) WaitFor(before, node);
+    return gate;
   }
 
   // The version under which each output of `op` was made, so that readers of

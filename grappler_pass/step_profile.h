@@ -18,8 +18,8 @@ struct StepProfile {
   // output it allocated, in order.
   std::map<std::string, int64_t> workspace_bytes;
   std::map<std::string, std::vector<int64_t>> output_bytes;
-  // The most that ops inside of loops and conditionals had allocated together
-  // and nobody had freed.
+  // The most that ops inside of loops had allocated together and nobody had
+  // freed.
   int64_t interior_bytes = 0;
   // In use when the step began, and the most in use during it.
   int64_t begin_bytes = 0;
@@ -39,7 +39,7 @@ StepProfile Grown(StepProfile profile, double growth, int64_t begin_bytes);
 
 // Digests the events of step `step_id`; those of other steps and of no step
 // count towards the peak only. `begin_bytes`: in use when the trace began;
-// `interior`: the names of the ops inside of loops and conditionals.
+// `interior`: the names of the ops inside of loops.
 StepProfile DigestTrace(const std::vector<AllocationEvent>& events,
                         int64_t step_id, int64_t begin_bytes,
                         const std::set<std::string>& interior = {});
