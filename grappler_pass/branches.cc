@@ -280,7 +280,7 @@ class Bounder {
 // What is inside of one conditional.
 struct Interior {
   std::vector<int> nodes;
-  int64_t total_bytes = 0;       // If all that it allocates were held at once.
+  int64_t total_bytes = 0;        // If all that it allocates were held at once.
   const NodeDef* most = nullptr;  // Allocates most.
   int64_t most_bytes = -1;
 };

@@ -28,9 +28,9 @@ std::set<std::string> ImportedGraph::LoopNames() const {
 }
 
 const Conditional* ImportedGraph::ConditionalAt(OpId op) const {
-  const auto found = std::find_if(
-      conditionals.begin(), conditionals.end(),
-      [op](const Conditional& one) { return one.inside == op; });
+  const auto found =
+      std::find_if(conditionals.begin(), conditionals.end(),
+                   [op](const Conditional& one) { return one.inside == op; });
   return found == conditionals.end() ? nullptr : &*found;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "grappler_pass/order_branches.h"
 
+#include <utility>
+
 #include "absl/container/flat_hash_map.h"
 #include "grappler_pass/control_inputs.h"
 
@@ -16,8 +18,7 @@ using Names = std::vector<std::string>;
 // wait for what they wait for by control whether that runs or not.
 class Orderer {
  public:
-  Orderer(const AddGateFn& add_gate, GraphDef* graph)
-      : add_gate_(add_gate), graph_(*graph) {
+  Orderer(WriteGates* gates, GraphDef* graph) : gates_(*gates), graph_(*graph) {
     for (int i = 0; i < graph->node_size(); ++i) {
       index_[graph->node(i).name()] = i;
     }
@@ -51,8 +52,8 @@ class Orderer {
         continue;
       }
       NodeDef* const node = Node(item.node);
-      if (item.writes_state && add_gate_ != nullptr) {
-        if (gate.empty()) gate = add_gate_(before);
+      if (item.writes_state && gates_.are_wanted()) {
+        if (gate.empty()) gate = gates_.Add(before);
         WaitFor(gate, node);
       } else {
         gate.clear();
@@ -63,7 +64,7 @@ class Orderer {
     return before;
   }
 
-  const AddGateFn& add_gate_;
+  WriteGates& gates_;
   GraphDef& graph_;
   absl::flat_hash_map<std::string, int> index_;
 };
@@ -71,8 +72,8 @@ class Orderer {
 }  // namespace
 
 Names OrderBranches(const Conditional& conditional, Names before,
-                    const AddGateFn& add_gate, GraphDef* graph) {
-  return Orderer(add_gate, graph).Order(conditional, std::move(before));
+                    WriteGates* gates, GraphDef* graph) {
+  return Orderer(gates, graph).Order(conditional, std::move(before));
 }
 
 }  // namespace sn_tf

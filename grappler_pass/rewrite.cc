@@ -12,8 +12,9 @@
 #include "cc/ops/names.h"
 #include "grappler_pass/control_inputs.h"
 #include "grappler_pass/observe_nodes.h"
-#include "grappler_pass/order_branches.h"
 #include "grappler_pass/op_traits.h"
+#include "grappler_pass/order_branches.h"
+#include "grappler_pass/write_gates.h"
 #include "tensorflow/core/framework/attr_value.pb.h"
 
 namespace sn_tf {
@@ -41,7 +42,8 @@ class Rewriter {
         version_(imported.memory.buffers.size(), 0),
         swap_out_(imported.memory.buffers.size()),
         home_(imported.memory.ops.size()),
-        wait_at_(imported.memory.buffers.size(), 0) {
+        wait_at_(imported.memory.buffers.size(), 0),
+        gates_(imported.DeviceOf(graph), observers.writes, &result_) {
     for (size_t p = 0; p < plan.schedule.size(); ++p) {
       const PlanItem& item = plan.schedule[p];
       if (item.kind == ItemKind::kSwapWait) {
@@ -55,7 +57,6 @@ class Rewriter {
         AddObserveNode(&result_, device_, inputs, observers.begin, kPhaseBegin);
     GuardStateWrites(&result_, unordered_, begin);
     frontier_.push_back(begin);
-    writes_observer_ = observers.writes;
     end_observer_ = observers.end;
   }
 
@@ -123,14 +124,8 @@ class Rewriter {
     const Conditional* const conditional = imported_.ConditionalAt(op);
     if (conditional == nullptr) return;
     last_op_ = kNone;
-    gate_.clear();
-    AddGateFn add_gate;
-    if (writes_observer_ != 0) {
-      add_gate = [this](const std::vector<std::string>& after) {
-        return GateAfter(after);
-      };
-    }
-    frontier_ = OrderBranches(*conditional, frontier_, add_gate, &result_);
+    frontier_ = OrderBranches(*conditional, frontier_, &gates_, &result_);
+    gates_.NoteOrdered(false);
   }
 
   void RunOp(OpId op) {
@@ -146,10 +141,9 @@ class Rewriter {
     RewireInputs(op, NodeOf(op));
     RecordHome(op);
     const bool writes = IsStateWrite(*NodeOf(op)) && !IsUnordered(op);
-    if (writes) GateWrite(NodeOf(op));
+    if (writes) gates_.Guard(frontier_, NodeOf(op));
     if (!IsOrdered(op)) return;
-    if (!writes) gate_.clear();
-    fetched_.clear();
+    gates_.NoteOrdered(writes);
     if (IsOfLoop(op)) {
       OrderLoop(op);
       return;
@@ -203,36 +197,12 @@ class Rewriter {
     }
   }
 
-  // Nothing is written before the observer has agreed to what was computed for
-  // it, since it may be the fruit of refused memory.
-  void GateWrite(NodeDef* write) {
-    if (writes_observer_ == 0) return;
-    if (gate_.empty()) AddGate();
-    WaitFor(gate_, write);
-  }
-
   // All writes of state wait for what has run so far, and for the observer's
   // consent.
   void ObserveWrites() {
-    if (writes_observer_ == 0) return;
-    AddGate();
-    frontier_ = {gate_};
-    GuardStateWrites(&result_, unordered_, gate_);
-  }
-
-  void AddGate() {
-    std::vector<std::string> after = frontier_;
-    after.insert(after.end(), fetched_.begin(), fetched_.end());
-    gate_ = GateAfter(after);
-    fetched_.clear();
-  }
-
-  std::string GateAfter(const std::vector<std::string>& after) {
-    const std::string gate = AddObserveNode(
-        &result_, device_, {}, writes_observer_, kPhaseWrites, gates_++);
-    NodeDef* const node = result_.mutable_node(result_.node_size() - 1);
-    for (const std::string& before : after) WaitFor(before, node);
-    return gate;
+    if (!gates_.are_wanted()) return;
+    frontier_ = {gates_.Renew(frontier_)};
+    GuardStateWrites(&result_, unordered_, frontier_[0]);
   }
 
   // The version under which each output of `op` was made, so that readers of
@@ -290,8 +260,7 @@ class Rewriter {
     RewireInputs(op, &clone);
     Follow(&clone);
     frontier_ = {clone.name()};
-    gate_.clear();
-    fetched_.clear();
+    gates_.NoteOrdered(false);
     last_op_ = kNone;
     for (const BufferId b : memory_.ops[op].writes) {
       ++version_[b];
@@ -383,8 +352,7 @@ class Rewriter {
       *result_.add_node() = std::move(prefetch);
     }
     Follow(&node);
-    gate_.clear();
-    fetched_.push_back(node.name());
+    gates_.NoteFetched(node.name());
     *result_.add_node() = std::move(node);
   }
 
@@ -395,10 +363,6 @@ class Rewriter {
   GraphDef result_;
   std::string device_;
   std::vector<bool> unordered_;  // By node: runs before the observation.
-  int64_t writes_observer_ = 0;
-  std::string gate_;  // Of the writes that follow; empty: the next makes one.
-  int gates_ = 0;
-  std::vector<std::string> fetched_;  // By swap_in, behind the frontier so far.
   int64_t end_observer_ = 0;
   std::vector<int> version_;  // Current, of each buffer.
   int64_t position_ = 0;      // In the schedule.
@@ -411,6 +375,7 @@ class Rewriter {
   std::map<BufferId, Arrival> arriving_;
   std::vector<std::vector<int>> home_;  // Per op and port.
   std::vector<int64_t> wait_at_;        // Position of each buffer's swap_wait.
+  WriteGates gates_;
   // What stands for (op, port) under a version other than its home.
   std::map<std::tuple<OpId, int, int>, std::string> tensors_;
   std::map<std::string, int> name_count_;
