@@ -52,8 +52,13 @@ def weights_sha256(model):
 
     Covers weights, moving averages, random seeds, and the optimizer's state.
     """
+    return variables_sha256([*model.variables, *model.optimizer.variables])
+
+
+def variables_sha256(variables):
+    """The same of `variables`."""
     digest = hashlib.sha256()
-    for variable in [*model.variables, *model.optimizer.variables]:
+    for variable in variables:
         value = np.ascontiguousarray(variable.numpy())
         digest.update(f"{value.dtype.str}{value.shape}".encode())
         digest.update(value.tobytes())

@@ -107,18 +107,18 @@ class Bounder {
     Conditional conditional;
     conditional.name = graph_.node(group).name();
     if (nested_.tangled.count(group) > 0) {
-      *why = ", whose branches cannot be told apart or have loops,";
+      *why = ", on branches that cannot be told apart, or have loops";
       return conditional;
     }
     for (int i = 0; i < graph_.node_size(); ++i) {
       if (nested_.group[i] == group && nested_.role[i] == FlowRole::kExit) {
         conditional.exits.push_back(graph_.node(i).name());
-        if (feeds_inputs_[i]) *why = ", on which the step's inputs depend,";
+        if (feeds_inputs_[i]) *why = ", on which the step's inputs depend";
       }
     }
     std::sort(conditional.exits.begin(), conditional.exits.end());
     if (!ExitsAreKnown(conditional.exits)) {
-      *why = ", what leaves which may have any size,";
+      *why = ", of a conditional that may hand on any size";
     }
     if (!why->empty()) return conditional;
     const bool together = nested_.together.count(group) > 0;
@@ -213,7 +213,7 @@ class Bounder {
     Branch branch;
     if (!imported.ok() || !imported->unsupported.empty() ||
         !SizesAreKnown(taken.graph, *imported)) {
-      *why = ", a branch of which may need much memory,";
+      *why = ", on a branch that may need any memory";
       return branch;
     }
     MemoryGraph& memory = imported->memory;
@@ -224,7 +224,7 @@ class Bounder {
     }
     const Route route = BuildRoute(memory);
     if (route.empty()) {
-      *why = ", a branch of which has no order,";
+      *why = ", on a branch that has no order";
       return branch;
     }
     *bytes = AnalyzeLiveness(memory, ScheduleOfRoute(route)).peak_bytes();

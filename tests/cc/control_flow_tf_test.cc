@@ -95,6 +95,13 @@ TEST_F(ControlFlowTest, BranchesAreApartAndMeetAgain) {
   EXPECT_EQ(Of("branch"), Of("body"));
 }
 
+TEST_F(ControlFlowTest, OnlyOneSideOfAPredicateRuns) {
+  EXPECT_TRUE(flow_.Exclude(Of("yes"), Of("no")));
+  EXPECT_TRUE(flow_.Exclude(Of("inner_body"), Of("no")));
+  EXPECT_FALSE(flow_.Exclude(Of("yes"), Of("yes")));
+  EXPECT_FALSE(flow_.Exclude(Of("body"), Of("yes")));
+}
+
 TEST_F(ControlFlowTest, ALoopOnABranchEndsOnThatBranch) {
   EXPECT_TRUE(flow_.Contains(Of("yes"), Of("inner_body")));
   EXPECT_EQ(Of("inner_exit"), Of("yes"));
