@@ -95,8 +95,11 @@ class Bounder {
         options_(options),
         inputs_(InputsOf(graph)) {
     std::vector<StepInput> inputs;
-    for (const NodeDef& node : graph.node()) {
-      if (IsStepInput(node)) inputs.emplace_back().node = node.name();
+    for (int i = 0; i < graph.node_size(); ++i) {
+      const NodeDef& node = graph.node(i);
+      if (IsStepInput(node) && !nested.IsInterior(i)) {
+        inputs.emplace_back().node = node.name();
+      }
     }
     feeds_inputs_ = FeedsInputs(graph, inputs);
   }
@@ -238,6 +241,7 @@ class Bounder {
     if (imported.unknown_outputs > 0) return false;
     for (size_t op = 0; op < imported.node_index.size(); ++op) {
       const NodeDef& node = graph.node(imported.node_index[op]);
+      if (IsStepInput(node)) return false;
       if (IsResidentSource(node)) continue;
       const auto found = infos_.find(node.name());
       const size_t known = found == infos_.end() ? 0 : found->second.size();

@@ -88,7 +88,12 @@ void MakeInside(OpId inside, OpId exit, Op* op, ImportedGraph* imported) {
 void FillInside(const Enclosed& flow, Conditional* conditional, OpId inside,
                 Op* op, ImportedGraph* imported) {
   conditional->inside = inside;
-  for (const OpId exit : flow.exits) MakeInside(inside, exit, op, imported);
+  for (const OpId exit : flow.exits) {
+    // What comes next waits for the exits, so that these wait for nothing more.
+    const std::vector<OpId>& before = imported->memory.ops[exit].after;
+    op->after.insert(op->after.end(), before.begin(), before.end());
+    MakeInside(inside, exit, op, imported);
+  }
   int64_t written = 0;
   for (const BufferId b : op->writes) {
     written += imported->memory.buffers[b].bytes;

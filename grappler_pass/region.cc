@@ -34,8 +34,26 @@ struct Content {
   bool writes = false;   // Itself, or one of the others.
 };
 
+// Whether a node takes a step's inputs from a pipeline. The gradient of a
+// conditional has optionals too, which hold what one branch has computed.
+bool IsFed(const GraphDef& graph,
+           const std::vector<std::vector<NodeInput>>& inputs, int node) {
+  const std::string& op = graph.node(node).op();
+  if (!IsStepInput(graph.node(node)) || op == "_Arg" || op == "Placeholder") {
+    return false;
+  }
+  if (op != "OptionalGetValue") return true;
+  do {
+    node = inputs[node].empty() ? -1 : inputs[node][0].node;
+  } while (node >= 0 && (IsControlFlow(graph.node(node)) ||
+                         graph.node(node).op() == "Identity"));
+  return node < 0 || (graph.node(node).op() != "OptionalFromValue" &&
+                      graph.node(node).op() != "OptionalNone");
+}
+
 std::vector<Content> ContentsOf(const GraphDef& graph,
                                 const ControlFlow& flow) {
+  const std::vector<std::vector<NodeInput>> inputs = InputsOf(graph);
   std::vector<Content> own(flow.size());
   for (int i = 0; i < graph.node_size(); ++i) {
     const NodeDef& node = graph.node(i);
@@ -43,8 +61,7 @@ std::vector<Content> ContentsOf(const GraphDef& graph,
     if (content.nodes++ == 0 || node.name() < content.first) {
       content.first = node.name();
     }
-    content.is_fed |=
-        IsStepInput(node) && node.op() != "_Arg" && node.op() != "Placeholder";
+    content.is_fed |= IsFed(graph, inputs, i);
     content.writes |= IsStateWrite(node);
   }
   std::vector<Content> contents = own;

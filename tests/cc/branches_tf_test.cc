@@ -135,7 +135,7 @@ TEST_F(BranchesTest, ConditionalsOnBranchesAreOrderedToo) {
   const PlannedGraph planned = Plan(item);
   ASSERT_EQ(planned.imported.conditionals.size(), 1u);
   EXPECT_EQ(Text(planned.imported.conditionals[0]),
-            "no | yes1 yes2 yes3 inner (a | b | ) yes4 | ");
+            "yes1 yes2 yes3 inner (a | b | ) yes4 | no | ");
 }
 
 TEST_F(BranchesTest, WhatMayHaveAnySizeIsLeftAsItIs) {

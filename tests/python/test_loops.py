@@ -234,6 +234,35 @@ def test_loops_that_may_fit_are_left_as_they_are(
     assert result == reference
 
 
+def test_the_gradient_of_a_conditional_is_left_as_it_is() -> None:
+    """It keeps what a branch has computed in tensors that hold others."""
+    x = tf.random.stateless_normal([4 * _ROWS, _SIDE], [1, 2])
+
+    def train(**options: Any) -> tuple[Weights, sn_tf.PlanReport]:
+        start = tf.random.stateless_normal([_SIDE, _SIDE], [3, 4])
+        variable = tf.Variable(start / _SIDE**0.5)
+
+        @tf.function
+        def step(choice: tf.Tensor) -> None:
+            with tf.GradientTape() as tape:
+                hidden = tf.tanh(tf.matmul(x, variable))
+                if choice:
+                    hidden = tf.tanh(tf.matmul(hidden, variable))
+                loss = tf.reduce_mean(tf.square(hidden))
+            variable.assign_sub(tape.gradient(loss, variable))
+
+        with sn_tf.scope("1GB", **options):
+            for choice in (True, False, True):
+                step(tf.constant(choice))
+            (plan,) = (one for one in sn_tf.report() if "step" in one.function)
+        return [variable.numpy()], plan
+
+    weights, plan = train(policy="swap", tiers="host")
+    assert "on a branch that may need any memory" in plan.reason
+    reference, _ = train(policy="liveness")
+    assert np.allclose(weights, reference, rtol=1e-5)
+
+
 class _Branching:
     """Steps of some layers, one of which is on a branch, or all are."""
 
