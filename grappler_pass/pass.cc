@@ -149,9 +149,8 @@ class SuperNeuronsPass : public tensorflow::grappler::CustomGraphOptimizer {
     if (!planned->plan.feasible && planned->imported.HasInterior()) {
       ReportReason(
           item,
-          "no plan is sure to fit, because what is inside of loops may "
-          "be in memory at any time: the graph is left as it is, and "
-          "may fit all the same");
+          "no plan is sure to fit, because of all that loops and conditionals "
+          "may need: the graph is left as it is, and may fit all the same");
       return absl::OkStatus();
     }
     const int64_t observer = RegisterObserver(record);

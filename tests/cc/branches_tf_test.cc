@@ -113,7 +113,9 @@ TEST_F(BranchesTest, BranchesThatMayBothRunNeedTheSum) {
   const auto& conditionals = planned.imported.conditionals;
   ASSERT_FALSE(conditionals.empty());
   for (const Conditional& one : conditionals) {
-    if (one.branches.size() == 2) EXPECT_EQ(one.bytes, 4 * kBuffer);
+    if (one.branches.size() == 2) {
+      EXPECT_EQ(one.bytes, 4 * kBuffer);
+    }
   }
 }
 
