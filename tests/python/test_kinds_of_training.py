@@ -31,7 +31,7 @@ def _train(
     training = kind_trainings.make(kind, _ROWS)
     gc.collect()
     before = sn_tf.stats().in_use_bytes
-    budget = before + (10**10 if room is None else room)
+    budget = before + (5 * 10**9 if room is None else room)
     sn_tf.reset_peak()
     with sn_tf.scope(budget, policy="liveness" if room is None else "auto"):
         for _ in range(_STEPS):
