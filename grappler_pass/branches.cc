@@ -29,9 +29,6 @@ using tensorflow::NodeDef;
 // A conditional that needs less than this is not worth an order.
 constexpr int64_t kLeastOrderedBytes = 64 << 10;
 
-// What a conditional may need that cannot be ordered.
-constexpr int64_t kMostBranchBytes = 1 << 20;
-
 std::vector<TensorInfo> InputInfos(const std::vector<TensorRef>& inputs,
                                    const MemoryGraph& memory,
                                    const TensorInfos& infos) {
@@ -72,7 +69,7 @@ bool MakesVariants(const NodeDef& node,
 // What an op may need beside what it writes. Nobody has measured it, perhaps:
 // as much as it reads and writes, but for those that need nothing.
 int64_t WorkspaceOf(const NodeDef& node, const MemoryGraph& memory, OpId op) {
-  const bool needs_none = IsElementwise(node.op()) || IsVariableRead(node) ||
+  const bool needs_none = ReusesInput(node.op()) || IsVariableRead(node) ||
                           IsStateWrite(node) || IsControlFlow(node) ||
                           memory.ops[op].writes.empty();
   return needs_none ? 0 : memory.LayerBytes(op);

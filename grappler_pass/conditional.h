@@ -12,6 +12,9 @@
 
 namespace sn_tf {
 
+// What a conditional may need that cannot be ordered.
+inline constexpr int64_t kMostBranchBytes = int64_t{1} << 20;
+
 struct Branch;
 
 struct Conditional {

@@ -25,9 +25,6 @@ using tensorflow::TensorShape;
 // the present one moves nothing.
 constexpr double kTightShare = 0.97;
 
-// Less memory freed than this makes no difference to a plan.
-constexpr int64_t kWorthReplanningBytes = 64 * 1024;
-
 // What a step finds in use may creep up without end; plans may not follow.
 constexpr int kMostReplans = 3;
 
@@ -108,7 +105,7 @@ absl::Status GraphRecord::OnStepBegin(int64_t step_id,
                                       const std::vector<TensorShape>& shapes) {
   const std::lock_guard<std::mutex> lock(mutex_);
   arena_->MarkStepBegin();
-  writes_began_ = false;
+  writes_began_ = may_repeat_ = false;
   if (planned_at_.has_value()) {
     instance_seconds_ += SecondsSince(*std::exchange(planned_at_, {}));
   }
@@ -130,6 +127,7 @@ absl::Status GraphRecord::OnStepBegin(int64_t step_id,
     BeginTrace(step_id);
   } else {
     CheckResident();
+    batches_.Drop();
   }
   if (sampler_.has_value()) sampler_->BeginStep(step_id);
   // What is computed in vain is not written: see OnBeforeWrites.
@@ -191,6 +189,7 @@ absl::Status GraphRecord::CheckLarger(double growth, StepInputDims before) {
   }
   const std::shared_ptr<Session> session = session_.lock();
   if (session != nullptr) session->WantNewGeneration();
+  may_repeat_ = true;
   return LargerThanPlanned(peak, options_.budget_bytes);
 }
 
@@ -218,58 +217,6 @@ absl::Status GraphRecord::OnBeforeWrites(int64_t step_id) {
   return absl::OkStatus();
 }
 
-absl::Status GraphRecord::RefusedMemory(int64_t step_id,
-                                        const Refusal& refused) {
-  if (!sinks_.Fail(step_id)) {
-    return absl::ResourceExhaustedError("The step has run out of memory.");
-  }
-  PlannedStep step;
-  step.tiers = options_.tiers;
-  if (sampler_.has_value()) sampler_->Abandon();
-  if (tracing_) {
-    StepProfile profile = EndTrace();
-    profile.complete = false;
-    LearnFrom(std::move(profile));
-    if (state_ == State::kInfeasible) {
-      step.min_budget_bytes = MinBudget();
-      return RanOutOfMemory(arena_, refused, std::move(step),
-                            absl::StrCat(verdict_, " ", WhatBecameOfWeights()));
-    }
-  }
-  step.min_budget_bytes = MinBudget();
-  step.measured = knowledge_.measured();
-  step.outcome = WhatBecameOf(refused);
-  if (refused.in_pieces) {
-    knowledge_.scattered_bytes += refused.bytes;
-    const std::shared_ptr<Session> session = session_.lock();
-    if (session != nullptr) session->WantNewGeneration();
-  } else if (state_ == State::kSettled) {
-    state_ = State::kProvisional;  // Not traced: the next one is.
-  }
-  return RanOutOfMemory(arena_, refused, std::move(step));
-}
-
-std::string GraphRecord::WhatBecameOfWeights() const {
-  if (delays_writes_ && !writes_began_) return "No weight was changed.";
-  return "Nothing computed from there on was written to a weight, but weights "
-         "whose gradients were complete before may have been updated.";
-}
-
-std::string GraphRecord::WhatBecameOf(const Refusal& refused) const {
-  const std::string weights = WhatBecameOfWeights();
-  if (refused.in_pieces) {
-    return absl::StrCat("As much is free, but in smaller pieces. ", weights,
-                        " The next step is planned to leave more room.");
-  }
-  if (delays_writes_ && !writes_began_) {
-    return absl::StrCat("This step was to tell what its ops need. ", weights,
-                        " The next step is planned with what this one has "
-                        "told.");
-  }
-  return absl::StrCat("The plan did not foresee it. ", weights,
-                      " The next step is measured to make a better plan.");
-}
-
 void GraphRecord::NoteMinBudget(const PlannedGraph& planned) {
   const MemoryPlan& plan = planned.plan;
   // Where nothing has to move, no smaller plan was sought.
@@ -278,17 +225,12 @@ void GraphRecord::NoteMinBudget(const PlannedGraph& planned) {
   min_budget_resident_bytes_ = planned.imported.memory.resident_bytes;
 }
 
-int64_t GraphRecord::MinBudget() const {
-  const int64_t grown =
-      arena_->stats().resident_bytes - min_budget_resident_bytes_;
-  return min_budget_bytes_ + std::max<int64_t>(0, grown);
-}
-
 absl::Status GraphRecord::OnStepEnd(int64_t step_id) {
   const std::lock_guard<std::mutex> lock(mutex_);
   const std::optional<Refusal> refused = sinks_.FirstRefusal(step_id);
   if (refused.has_value()) return RefusedMemory(step_id, *refused);
   sinks_.Close(step_id);
+  batches_.Drop();
   if (sampler_.has_value()) {
     auto seconds = sampler_->EndStep(step_id);
     if (seconds.has_value()) ConsiderTimes(*std::move(seconds));
@@ -322,55 +264,14 @@ StepProfile GraphRecord::EndTrace() {
   return profile;
 }
 
-void GraphRecord::OnStepFailed() {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  if (sampler_.has_value()) sampler_->Abandon();
-  if (tracing_) LearnFrom(EndTrace());
-  sinks_.CloseFailed();
+void GraphRecord::KeepBatch(const std::string& node,
+                            std::vector<tensorflow::Tensor> batch) {
+  batches_.Keep(node, std::move(batch));
 }
 
-void GraphRecord::LearnFrom(StepProfile profile) {
-  const std::shared_ptr<Session> session = session_.lock();
-  // A step may fail for other reasons, or end unseen beside another.
-  if (profile.complete || item_ == nullptr || session == nullptr) return;
-  knowledge_.profile = std::move(profile);
-  knowledge_.profiled_schedule = schedule_;
-  const auto planned = PlanGraph(*item_, options_, knowledge_);
-  if (!planned.ok()) return;
-  const bool feasible = planned->plan.feasible;
-  // What loops hold may be less when they are left as they are, which the next
-  // instance is.
-  const bool may_fit = !feasible && planned->imported.HasInterior();
-  if (!may_fit) NoteMinBudget(*planned);
-  if (feasible || may_fit) {
-    session->WantNewGeneration();
-    return;
-  }
-  SetInfeasible(*planned);
-  Publish(*planned, 0);
-}
-
-void GraphRecord::SetInfeasible(const PlannedGraph& planned) {
-  state_ = State::kInfeasible;
-  verdict_ = InfeasibleMessage(planned);
-  refused_in_use_bytes_ = arena_->stats().arena.in_use_bytes;
-}
-
-void GraphRecord::ReconsiderInfeasible() {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  if (state_ != State::kInfeasible) return;
-  const int64_t freed =
-      refused_in_use_bytes_ - arena_->stats().arena.in_use_bytes;
-  const std::shared_ptr<Session> session = session_.lock();
-  if (freed < kWorthReplanningBytes || session == nullptr) return;
-  if (knowledge_.profile.has_value()) {
-    knowledge_.profile->begin_bytes -= freed;
-    knowledge_.profile->peak_bytes -= freed;
-  }
-  most_in_use_bytes_ = 0;
-  state_ = State::kProvisional;
-  session->ForgetReport(function_);
-  session->WantNewGeneration();
+std::optional<std::vector<tensorflow::Tensor>> GraphRecord::TakeBatch(
+    const std::string& node) {
+  return batches_.Take(node);
 }
 
 void GraphRecord::RefreshReport() {

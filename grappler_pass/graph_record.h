@@ -23,6 +23,7 @@
 
 #include "cc/ops/observer.h"
 #include "grappler_pass/cost_sampler.h"
+#include "grappler_pass/kept_batches.h"
 #include "grappler_pass/plan_graph.h"
 #include "grappler_pass/session.h"
 #include "grappler_pass/step_sinks.h"
@@ -49,6 +50,10 @@ class GraphRecord : public StepObserver {
       const std::vector<tensorflow::TensorShape>& shapes) override;
   absl::Status OnBeforeWrites(int64_t step_id) override;
   absl::Status OnStepEnd(int64_t step_id) override;
+  void KeepBatch(const std::string& node,
+                 std::vector<tensorflow::Tensor> batch) override;
+  std::optional<std::vector<tensorflow::Tensor>> TakeBatch(
+      const std::string& node) override;
 
   // Wants another plan where there is none that meets the budget, but less
   // memory is in use than when that was found.
@@ -57,6 +62,10 @@ class GraphRecord : public StepObserver {
   // A step ran out of memory. Where one of this graph was being measured, what
   // it got to tells whether any plan would have done.
   void OnStepFailed();
+
+  // Lets the next step have the batches of the one that has just failed. False
+  // where that may have changed something, or would fail again.
+  bool RepeatStep();
 
   const std::string& function() const { return function_; }
 
@@ -109,6 +118,8 @@ class GraphRecord : public StepObserver {
   std::weak_ptr<Session> session_;   // It owns this record.
   std::unique_ptr<tensorflow::grappler::GrapplerItem> item_;
   StepSinks sinks_;
+  KeptBatches batches_;               // Of the latest step.
+  bool may_repeat_ = false;           // The latest step, which has failed.
   std::string verdict_;               // Why the budget is infeasible.
   int64_t refused_in_use_bytes_ = 0;  // When the budget was found infeasible.
   bool sizes_assumed_ = false;

@@ -51,8 +51,8 @@ struct ImportedGraph {
   // The planned device's name as the graph's nodes have it.
   std::string DeviceOf(const tensorflow::GraphDef& graph) const;
 
-  // Whether anything is inside of loops or conditionals.
-  bool HasInterior() const;
+  // Whether loops or conditionals may need far less than is assumed.
+  bool MayNeedLess() const;
   // Names of the ops in loops.
   std::set<std::string> LoopNames() const;
 

@@ -13,8 +13,12 @@ std::string ImportedGraph::DeviceOf(const tensorflow::GraphDef& graph) const {
   return "";
 }
 
-bool ImportedGraph::HasInterior() const {
-  return std::find(role.begin(), role.end(), FlowRole::kInterior) != role.end();
+bool ImportedGraph::MayNeedLess() const {
+  return !LoopNames().empty() ||
+         std::any_of(conditionals.begin(), conditionals.end(),
+                     [](const Conditional& one) {
+                       return one.bytes > kMostBranchBytes;
+                     });
 }
 
 std::set<std::string> ImportedGraph::LoopNames() const {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "cc/ops/names.h"
 #include "grappler_pass/nested_flow.h"
@@ -95,6 +96,17 @@ void HoldBack(GraphDef* graph, const std::vector<bool>& feeds_inputs,
     if (!IsResidentSource(*node) && !feeds_inputs[i] && !inside) {
       node->add_input("^" + observe);
     }
+  }
+}
+
+void KeepBatches(int64_t observer, GraphDef* graph) {
+  for (NodeDef& node : *graph->mutable_node()) {
+    if (node.op() != kIteratorGetNextOp ||
+        !absl::StrContains(node.device(), "CPU")) {
+      continue;
+    }
+    node.set_op(kNextBatchOp);
+    (*node.mutable_attr())[kObserverAttr].set_i(observer);
   }
 }
 

@@ -43,6 +43,9 @@ void HoldBack(tensorflow::GraphDef* graph,
 // idempotent.
 bool IsObserved(const tensorflow::GraphDef& graph, const std::string& device);
 
+// Lets the observer keep what the step takes from its iterators on the CPU.
+void KeepBatches(int64_t observer, tensorflow::GraphDef* graph);
+
 }  // namespace sn_tf
 
 #endif  // SN_TF_GRAPPLER_PASS_OBSERVE_NODES_H_

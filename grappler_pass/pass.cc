@@ -146,7 +146,7 @@ class SuperNeuronsPass : public tensorflow::grappler::CustomGraphOptimizer {
         planned->imported.unknown_outputs == 0) {
       return absl::OkStatus();
     }
-    if (!planned->plan.feasible && planned->imported.HasInterior()) {
+    if (!planned->plan.feasible && planned->imported.MayNeedLess()) {
       ReportReason(
           item,
           "no plan is sure to fit, because of all that loops and conditionals "
@@ -162,6 +162,7 @@ class SuperNeuronsPass : public tensorflow::grappler::CustomGraphOptimizer {
                        planned->inputs, {observer, observer, observer},
                        {TiersOf(options), options.swap_dir,
                         planned->plan.departure == Departure::kWhenNeeded});
+      if (options.budget_bytes > 0) KeepBatches(observer, optimized);
     } else {
       Guard(step.graph, *planned, observer, optimized);
     }

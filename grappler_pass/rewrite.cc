@@ -83,7 +83,6 @@ class Rewriter {
       }
     }
     if (end_observer_ != 0) {
-      WaitForLoops();
       AddObserveNode(&result_, device_, {}, end_observer_, kPhaseEnd);
       Follow(result_.mutable_node(result_.node_size() - 1));
     }
@@ -132,6 +131,7 @@ class Rewriter {
     if (op == imported_.before_writes) ObserveWrites();
     if (!HasNode(op)) {
       OrderInside(op);
+      WaitForExits(op);
       return;
     }
     const OpId partner = memory_.ops[op].partner;
@@ -188,12 +188,12 @@ class Rewriter {
   }
 
   // What leaves loops and conditionals may be too small to be ordered, though
-  // what they hold is not.
-  void WaitForLoops() {
-    for (size_t op = 0; op < imported_.node_index.size(); ++op) {
-      if (imported_.role[op] == FlowRole::kExit) {
-        frontier_.push_back(memory_.ops[op].name);
-      }
+  // what they hold until then is not. `op` stands for their end.
+  void WaitForExits(OpId op) {
+    for (const OpId exit : memory_.ops[op].after) {
+      if (!HasNode(exit) || imported_.role[exit] != FlowRole::kExit) continue;
+      frontier_.push_back(memory_.ops[exit].name);
+      last_op_ = kNone;
     }
   }
 

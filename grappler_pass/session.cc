@@ -60,6 +60,12 @@ void Session::OnStepFailed() {
   for (const auto& record : Records()) record->OnStepFailed();
 }
 
+bool Session::RepeatStep() {
+  bool repeats = false;
+  for (const auto& record : Records()) repeats |= record->RepeatStep();
+  return repeats;
+}
+
 void Session::SawBatchSize(int64_t size) {
   int64_t seen = seen_batch_size_.load();
   while (size > seen && !seen_batch_size_.compare_exchange_weak(seen, size)) {

@@ -34,6 +34,9 @@ class Session {
 
   // Told when a step has run out of memory.
   void OnStepFailed();
+  // Whether the step that has just failed can be run again, with the batches
+  // that it had.
+  bool RepeatStep();
 
   // The generation of plans to use next. Grows when a measured step allows a
   // better plan.

@@ -73,6 +73,7 @@ class Library:
             "SnTfSessionReports": (owned, [number]),
             "SnTfSessionGraph": (owned, [number, text]),
             "SnTfSessionStepFailed": (None, [number]),
+            "SnTfSessionRepeatStep": (ctypes.c_int, [number]),
             "SnTfPlanGraph": (owned, [text, texts, texts, ctypes.c_int, text]),
         }
         for name, (result, arguments) in signatures.items():
@@ -212,6 +213,13 @@ class Library:
     def step_failed(self, session: int) -> None:
         """Tells the session that a step has run out of memory."""
         self._c.SnTfSessionStepFailed(session)
+
+    def repeat_step(self, session: int) -> bool:
+        """Whether the failed step's next run gets the same batches, and may do.
+
+        To be called behind `step_failed`.
+        """
+        return bool(self._c.SnTfSessionRepeatStep(session))
 
     def reports(self, session: int) -> list[dict[str, Any]]:
         """The latest plan report of each function, oldest first."""

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import keras
+import tensorflow as tf
 
 from sn_tf.activation import Activation, open_session
 from sn_tf.budget import Budget
@@ -21,6 +22,9 @@ _Logs = dict[str, Any] | None
 # Steps after which the callback looks for a plan to log: one that is made of
 # what the first step measured exists after the second.
 _STEPS_UNTIL_PLAN = 3
+# Of a step that runs out of memory while it is measured, or whose inputs have
+# grown: each time the next plan knows more.
+_MOST_REPEATS = 4
 
 
 class MemoryBudget(keras.callbacks.Callback):  # type: ignore[misc]
@@ -255,6 +259,16 @@ class _ManagedStep:
         self._after_step = after_step
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        for _ in range(_MOST_REPEATS):
+            try:
+                return self._run(*args, **kwargs)
+            except tf.errors.OpError:
+                if not self.session.repeat_step():
+                    raise
+                _log("a step had no room, and is repeated with another plan")
+        return self._run(*args, **kwargs)
+
+    def _run(self, *args: Any, **kwargs: Any) -> Any:
         with Activation(self.session):
             result = self.inner(*args, **kwargs)
         self._after_step()

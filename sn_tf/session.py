@@ -133,6 +133,14 @@ class Session:
             ]
         return self._error_of(infeasible[-1]) if infeasible else None
 
+    def repeat_step(self) -> bool:
+        """Whether to call a function again in which a step ran out of memory.
+
+        True where the step had changed nothing and another plan may do. What
+        it takes from its iterators is then what it took before.
+        """
+        return self._library.repeat_step(self._number)
+
     def _raise_infeasible(self) -> None:
         """Raises for an infeasible plan, once: a caller may shrink the step."""
         for plan in self.reports():

@@ -140,6 +140,10 @@ SN_TF_EXPORT char* SnTfPlanGraph(const char* graph, const char* const* names,
 // that it got to, so that the reports tell whether any plan would have done.
 SN_TF_EXPORT void SnTfSessionStepFailed(int64_t session);
 
+// Behind that: 1 where the step had changed nothing and another plan may do.
+// Its next run then gets the same batches from its iterators. Else 0.
+SN_TF_EXPORT int SnTfSessionRepeatStep(int64_t session);
+
 }  // extern "C"
 
 #endif  // SN_TF_CC_CAPI_CAPI_H_

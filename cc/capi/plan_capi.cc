@@ -98,4 +98,9 @@ void SnTfSessionStepFailed(int64_t session) {
   if (const auto found = sn_tf::FindSession(session)) found->OnStepFailed();
 }
 
+int SnTfSessionRepeatStep(int64_t session) {
+  const auto found = sn_tf::FindSession(session);
+  return found != nullptr && found->RepeatStep() ? 1 : 0;
+}
+
 }  // extern "C"

@@ -27,6 +27,12 @@ inline constexpr char kSwapInOp[] = "SnSwapIn";
 // or fails the step; phase "end" runs after all that the plan orders.
 inline constexpr char kObserveOp[] = "SnObserve";
 
+// SnNextBatch(iterator: resource) -> components: output_types... Attributes:
+// output_types, output_shapes (lists), observer (int). IteratorGetNext, but
+// that the observer is given each batch, and may give one again.
+inline constexpr char kNextBatchOp[] = "SnNextBatch";
+inline constexpr char kIteratorGetNextOp[] = "IteratorGetNext";
+
 // SnKeep(inputs: Tin...) -> outputs: Tout... Attributes: Tin, Tout (lists),
 // node (a serialized NodeDef), key. Runs that node with a kernel that all nodes
 // of the same key share.

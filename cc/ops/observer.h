@@ -9,8 +9,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
+#include "tensorflow/core/framework/tensor.h"
 #include "tensorflow/core/framework/tensor_shape.h"
 #include "tensorflow/core/platform/status.h"
 
@@ -34,6 +37,17 @@ class StepObserver {
   // Called once per step, after all ops that the plan orders, unless the step
   // failed before. A non-OK status fails it now. Thread-safe.
   virtual absl::Status OnStepEnd(int64_t step_id) = 0;
+
+  // A step has taken this batch from an iterator, at that node. Thread-safe.
+  virtual void KeepBatch(const std::string& /*node*/,
+                         std::vector<tensorflow::Tensor> /*batch*/) {}
+
+  // The batch that the node shall hand out instead of the iterator's next,
+  // because a step failed with it. Thread-safe.
+  virtual std::optional<std::vector<tensorflow::Tensor>> TakeBatch(
+      const std::string& /*node*/) {
+    return std::nullopt;
+  }
 };
 
 // Keeps `observer` alive until UnregisterObserver. Returns its number, never 0
