@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "cc/ops/names.h"
 #include "grappler_pass/observe_nodes.h"
 #include "grappler_pass/op_traits.h"
 
@@ -52,7 +53,11 @@ void DelayWrites(const tensorflow::GraphDef& graph,
   std::vector<OpId> writes;
   for (size_t i = 0; i < imported->node_index.size(); ++i) {
     const int node = imported->node_index[i];
-    if (IsStateWrite(graph.node(node)) && !feeds[node]) {
+    // Variables that move are all in memory at once where what reads them comes
+    // before and what writes them after.
+    const bool moves_in =
+        memory.ops[i].type == kStateInOp && !memory.ops[i].writes.empty();
+    if (moves_in || (IsStateWrite(graph.node(node)) && !feeds[node])) {
       writes.push_back(static_cast<OpId>(i));
     }
   }

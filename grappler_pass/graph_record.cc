@@ -66,7 +66,8 @@ void GraphRecord::SetPlan(const PlannedGraph& planned,
   interior_ = planned.imported.LoopNames();
   plan_moves_ = planned.provisional;
   delays_writes_ = planned.imported.before_writes != kNone;
-  planned_resident_bytes_ = planned.imported.memory.resident_bytes;
+  moves_ = planned.moves;
+  NoteResident(planned);
   NoteMinBudget(planned);
   sizes_assumed_ = !planned.inputs.empty() && knowledge_.dims.empty();
   state_ = knowledge_.measured() && !knowledge_.profile->scaled
@@ -136,7 +137,7 @@ absl::Status GraphRecord::OnStepBegin(int64_t step_id,
 }
 
 void GraphRecord::CheckResident() {
-  const int64_t in_use = arena_->stats().arena.in_use_bytes;
+  const int64_t in_use = InUse();
   most_in_use_bytes_ = std::max(most_in_use_bytes_, in_use);
   const std::shared_ptr<Session> session = session_.lock();
   if (in_use <= planned_resident_bytes_ || outgrown_ == kMostReplans ||
@@ -172,7 +173,7 @@ absl::Status GraphRecord::CheckLarger(double growth, StepInputDims before) {
   }
   StepProfile measured = *knowledge_.profile;
   *knowledge_.profile =
-      Grown(measured, growth, arena_->stats().arena.in_use_bytes);
+      Grown(measured, growth, InUse() - BytesOf(knowledge_.profiled_moves));
   if (options_.budget_bytes == 0) return absl::OkStatus();
   const auto present = PlanOf(*item_, options_, knowledge_, schedule_);
   if (!present.ok()) return absl::OkStatus();
@@ -195,7 +196,9 @@ absl::Status GraphRecord::CheckLarger(double growth, StepInputDims before) {
 
 absl::Status GraphRecord::CheckFeasible() {
   GraphKnowledge knowledge = knowledge_;
-  knowledge.in_use_bytes = arena_->stats().arena.in_use_bytes;
+  knowledge.in_use_bytes = knowledge.in_use_now_bytes =
+      arena_->stats().arena.in_use_bytes;
+  knowledge.state_outside_bytes = arena_->state_outside_bytes();
   const auto planned = PlanGraph(*item_, options_, knowledge);
   if (!planned.ok() || planned->plan.feasible) return absl::OkStatus();
   Publish(*planned, 0);
@@ -242,6 +245,7 @@ absl::Status GraphRecord::OnStepEnd(int64_t step_id) {
                      kTightShare * static_cast<double>(options_.budget_bytes);
   knowledge_.profile = std::move(profile);
   knowledge_.profiled_schedule = schedule_;
+  knowledge_.profiled_moves = moves_;
   state_ = State::kSettled;
   const bool limited =
       options_.budget_bytes > 0 && options_.policy != "liveness";
@@ -278,7 +282,7 @@ void GraphRecord::RefreshReport() {
   const auto begin = std::chrono::steady_clock::now();
   const auto planned = PlanGraph(*item_, options_, knowledge_);
   if (!planned.ok()) return;
-  planned_resident_bytes_ = planned->imported.memory.resident_bytes;
+  NoteResident(*planned);
   Publish(*planned, SecondsSince(begin));
 }
 

@@ -20,6 +20,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "cc/ops/observer.h"
 #include "grappler_pass/cost_sampler.h"
@@ -101,6 +102,11 @@ class GraphRecord : public StepObserver {
   // What that means for the weights, and for the next step too: sentences.
   std::string WhatBecameOfWeights() const;
   std::string WhatBecameOf(const Refusal& refused) const;
+  // In use now, with what the present plan has out of variables.
+  int64_t InUse() const;
+  // The same with all that is out of variables.
+  int64_t WithStateOutside() const;
+  void NoteResident(const PlannedGraph& planned);
   // The smallest budget that is known to do, with what has become resident.
   int64_t MinBudget() const;
   void NoteMinBudget(const PlannedGraph& planned);
@@ -124,8 +130,10 @@ class GraphRecord : public StepObserver {
   int64_t refused_in_use_bytes_ = 0;  // When the budget was found infeasible.
   bool sizes_assumed_ = false;
   bool sizes_vary_ = false;
-  // What the plan takes to be in use when a step begins, and how often a step
-  // has found more.
+  // Variables that the present plan has out but for their use.
+  std::vector<StateMove> moves_;
+  // What the plan takes to be in use, with these, when a step begins, and how
+  // often a step has found more.
   int64_t planned_resident_bytes_ = 0;
   int outgrown_ = 0;
   int64_t most_in_use_bytes_ = 0;

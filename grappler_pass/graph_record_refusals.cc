@@ -104,6 +104,7 @@ void GraphRecord::LearnFrom(StepProfile profile) {
   if (profile.complete || item_ == nullptr || session == nullptr) return;
   knowledge_.profile = std::move(profile);
   knowledge_.profiled_schedule = schedule_;
+  knowledge_.profiled_moves = moves_;
   const auto planned = PlanGraph(*item_, options_, knowledge_);
   if (!planned.ok()) return;
   const bool feasible = planned->plan.feasible;
@@ -123,14 +124,13 @@ void GraphRecord::LearnFrom(StepProfile profile) {
 void GraphRecord::SetInfeasible(const PlannedGraph& planned) {
   state_ = State::kInfeasible;
   verdict_ = InfeasibleMessage(planned);
-  refused_in_use_bytes_ = arena_->stats().arena.in_use_bytes;
+  refused_in_use_bytes_ = WithStateOutside();
 }
 
 void GraphRecord::ReconsiderInfeasible() {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (state_ != State::kInfeasible) return;
-  const int64_t freed =
-      refused_in_use_bytes_ - arena_->stats().arena.in_use_bytes;
+  const int64_t freed = refused_in_use_bytes_ - WithStateOutside();
   const std::shared_ptr<Session> session = session_.lock();
   if (freed < kWorthReplanningBytes || session == nullptr) return;
   if (knowledge_.profile.has_value()) {

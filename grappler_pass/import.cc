@@ -14,6 +14,7 @@
 #include "grappler_pass/collectives.h"
 #include "grappler_pass/enclose_flow.h"
 #include "grappler_pass/fusible.h"
+#include "grappler_pass/moved_state.h"
 #include "grappler_pass/op_costs.h"
 #include "grappler_pass/op_traits.h"
 #include "tensorflow/core/framework/types.h"
@@ -69,6 +70,7 @@ class Importer {
     }
     AddArrivals();
     AddFetches();
+    CountMovedState(graph_, &result_);
     EncloseNestedFlow(graph_, nested_, &result_);
     ConnectReaders(&result_.memory);
     FindOverwriters();

@@ -43,6 +43,9 @@ struct ImportedGraph {
   std::vector<tensorflow::DataType> dtypes;  // Element type of each buffer.
   // Of the resident bytes: kept for more inputs than the step begins with.
   int64_t spare_bytes = 0;
+  // Of the resident bytes: what the measured step needed beyond what its
+  // schedule explains.
+  int64_t unexplained_bytes = 0;
   int unknown_outputs = 0;  // Whose sizes are neither inferred nor measured.
   // See DelayWrites; kNone: writes come as soon as they can.
   OpId before_writes = kNone;

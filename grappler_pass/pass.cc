@@ -28,6 +28,7 @@
 #include "grappler_pass/rewrite.h"
 #include "grappler_pass/session.h"
 #include "grappler_pass/split_sums.h"
+#include "grappler_pass/state_moves.h"
 #include "grappler_pass/unfold_constants.h"
 #include "tensorflow/core/framework/attr_value.pb.h"
 #include "tensorflow/core/grappler/clusters/cluster.h"
@@ -153,6 +154,7 @@ class SuperNeuronsPass : public tensorflow::grappler::CustomGraphOptimizer {
           "may need: the graph is left as it is, and may fit all the same");
       return absl::OkStatus();
     }
+    if (planned->graph.has_value()) step.graph = *planned->graph;
     const int64_t observer = RegisterObserver(record);
     if (session_ != nullptr) session_->OwnObserver(observer);
     if (planned->plan.feasible) {
@@ -163,6 +165,7 @@ class SuperNeuronsPass : public tensorflow::grappler::CustomGraphOptimizer {
                        {TiersOf(options), options.swap_dir,
                         planned->plan.departure == Departure::kWhenNeeded});
       if (options.budget_bytes > 0) KeepBatches(observer, optimized);
+      MoveStateBeforeStep(options.device, optimized);
     } else {
       Guard(step.graph, *planned, observer, optimized);
     }
@@ -202,14 +205,16 @@ class SuperNeuronsPass : public tensorflow::grappler::CustomGraphOptimizer {
                  ? PlanIntoArena(item, options, knowledge, arena.Snapshot())
                  : PlanGraph(item, options, knowledge);
     };
+    knowledge.in_use_now_bytes = arena.stats().arena.in_use_bytes;
+    knowledge.state_outside_bytes = arena.state_outside_bytes();
     knowledge.in_use_bytes =
-        std::max(knowledge.in_use_bytes, arena.stats().arena.in_use_bytes);
+        std::max(knowledge.in_use_bytes, knowledge.in_use_now_bytes);
     absl::StatusOr<PlannedGraph> planned = plan();
     if (!knowledge.profile.has_value() || !planned.ok() ||
         planned->plan.feasible) {
       return planned;
     }
-    knowledge.in_use_bytes = 0;
+    knowledge.in_use_bytes = knowledge.in_use_now_bytes = 0;
     return plan();
   }
 

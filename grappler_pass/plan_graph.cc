@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -11,6 +13,7 @@
 #include "grappler_pass/delay_writes.h"
 #include "grappler_pass/in_place.h"
 #include "grappler_pass/measured_seconds.h"
+#include "grappler_pass/moved_state.h"
 #include "grappler_pass/planner/liveness.h"
 #include "grappler_pass/planner/phases.h"
 #include "grappler_pass/planner/placement_check.h"
@@ -80,7 +83,8 @@ ImportOptions ImportOptionsOf(const GrapplerItem& item,
     // Input pipelines have gone on filling up since that step began.
     options.resident_bytes =
         std::max(knowledge.in_use_bytes, knowledge.profile->begin_bytes +
-                                             knowledge.profile->kept_bytes);
+                                             knowledge.profile->kept_bytes +
+                                             BytesOf(knowledge.profiled_moves));
   }
   return options;
 }
@@ -106,22 +110,27 @@ Schedule Resolve(const MemoryGraph& graph, const NamedSchedule& named) {
 }
 
 // What the measured step needed beyond what its schedule explains: input
-// pipelines filling up meanwhile, memory that aliases keep. What is spare does
-// for that first.
-void AddUnexplained(const StepProfile& profile, const Schedule& schedule,
-                    ImportedGraph* imported) {
-  MemoryGraph& graph = imported->memory;
+// pipelines filling up meanwhile, memory that aliases keep.
+int64_t Unexplained(const StepProfile& profile, const Schedule& schedule,
+                    const ImportedGraph& imported) {
   const int64_t explained =
-      AnalyzeLiveness(graph, schedule).peak_bytes() - imported->spare_bytes;
-  const int64_t unexplained =
-      std::max<int64_t>(0, profile.peak_bytes - explained);
-  const int64_t spared = std::min(imported->spare_bytes, unexplained);
-  imported->spare_bytes -= spared;
-  graph.resident_bytes += kSlackBytes + unexplained - spared;
+      AnalyzeLiveness(imported.memory, schedule).peak_bytes() -
+      imported.spare_bytes;
+  return std::max<int64_t>(0, profile.peak_bytes - explained);
 }
 
-// What is known, and what a measured step tells, beyond sizes.
-void Learn(const GraphKnowledge& knowledge, ImportedGraph* imported) {
+// What is spare does for that first.
+void AddUnexplained(int64_t unexplained, ImportedGraph* imported) {
+  const int64_t spared = std::min(imported->spare_bytes, unexplained);
+  imported->spare_bytes -= spared;
+  imported->memory.resident_bytes += kSlackBytes + unexplained - spared;
+  imported->unexplained_bytes = unexplained;
+}
+
+// What is known, and what a measured step tells, beyond sizes. `unexplained`:
+// see GraphKnowledge.
+void Learn(const GraphKnowledge& knowledge, std::optional<int64_t> unexplained,
+           ImportedGraph* imported) {
   AssumeInPlace(imported);
   if (!knowledge.profile.has_value()) return;
   const Schedule schedule =
@@ -129,7 +138,10 @@ void Learn(const GraphKnowledge& knowledge, ImportedGraph* imported) {
   if (knowledge.profile->complete) {
     FindInPlace(*knowledge.profile, schedule, imported);
   }
-  AddUnexplained(*knowledge.profile, schedule, imported);
+  AddUnexplained(unexplained.has_value()
+                     ? *unexplained
+                     : Unexplained(*knowledge.profile, schedule, *imported),
+                 imported);
 }
 
 // False where nothing is spare.
@@ -198,6 +210,25 @@ void Choose(const tensorflow::GraphDef& item_graph,
   if (!planned->plan.feasible) planned->plan = MakePlan(graph, options);
 }
 
+// Whether variables move in `item` as they did in the measured step.
+bool MovesAsProfiled(const GrapplerItem& item, const std::string& device,
+                     const GraphKnowledge& knowledge) {
+  std::set<std::string> profiled;
+  for (const StateMove& move : knowledge.profiled_moves) {
+    profiled.insert(move.variable);
+  }
+  return MovedVariables(device, item.graph) == profiled;
+}
+
+GrapplerItem AsProfiled(const GrapplerItem& item, const std::string& device,
+                        const GraphKnowledge& knowledge) {
+  tensorflow::GraphDef graph = item.graph;
+  RemoveStateMoves(device, &graph);
+  InsertStateMoves(knowledge.profiled_moves, knowledge.profiled_moves.size(),
+                   {}, &graph);
+  return item.WithGraph(std::move(graph));
+}
+
 // Everything of `planned` but the plan. `*sizes_known` is false where
 // dimensions had to be assumed.
 absl::Status Import(const GrapplerItem& item, const PlannerOptions& options,
@@ -224,10 +255,21 @@ absl::Status Import(const GrapplerItem& item, const PlannerOptions& options,
   if (!planned->imported.unsupported.empty()) return absl::OkStatus();
   const std::string error = planned->imported.memory.Validate();
   if (!error.empty()) return absl::InternalError(error);
-  Learn(knowledge, &planned->imported);
+  std::optional<int64_t> unexplained = knowledge.unexplained_bytes;
+  if (knowledge.profile.has_value() && !unexplained.has_value() &&
+      !MovesAsProfiled(item, options.device, knowledge)) {
+    PlannedGraph profiled;
+    TF_RETURN_IF_ERROR(Import(AsProfiled(item, options.device, knowledge),
+                              options, knowledge, &profiled, sizes_known));
+    unexplained = profiled.imported.unexplained_bytes;
+  }
+  Learn(knowledge, unexplained, &planned->imported);
   if (knowledge.op_seconds.has_value()) {
     SetMeasuredSeconds(*knowledge.op_seconds, &planned->imported.memory);
   }
+  // Of kernels that wait for copies, no time is measured.
+  SetStateSeconds(static_cast<double>(options.link_bandwidth_bytes_per_s),
+                  &planned->imported);
   return absl::OkStatus();
 }
 
@@ -257,9 +299,9 @@ absl::StatusOr<PlannedGraph> PlanOf(const GrapplerItem& item,
   return planned;
 }
 
-absl::StatusOr<PlannedGraph> PlanGraph(const GrapplerItem& item,
-                                       const PlannerOptions& options,
-                                       const GraphKnowledge& knowledge) {
+absl::StatusOr<PlannedGraph> PlanAsGiven(const GrapplerItem& item,
+                                         const PlannerOptions& options,
+                                         const GraphKnowledge& knowledge) {
   PlannedGraph planned;
   bool sizes_known;
   TF_RETURN_IF_ERROR(Import(item, options, knowledge, &planned, &sizes_known));

@@ -12,6 +12,7 @@
 #include "grappler_pass/op_timer.h"
 #include "grappler_pass/planner/options.h"
 #include "grappler_pass/planner/plan.h"
+#include "grappler_pass/state_moves.h"
 #include "grappler_pass/step_profile.h"
 #include "grappler_pass/tensor_shapes.h"
 #include "tensorflow/core/grappler/grappler_item.h"
@@ -41,6 +42,13 @@ struct GraphKnowledge {
   // In use before the step, now or at most; 0: what was when the measured step
   // began.
   int64_t in_use_bytes = 0;
+  // In use now, and bytes of variables that are out of the memory now.
+  int64_t in_use_now_bytes = 0;
+  int64_t state_outside_bytes = 0;
+  // What the profiled step moved of variables, which were out when it began.
+  std::vector<StateMove> profiled_moves;
+  // See ImportedGraph; none: to be found.
+  std::optional<int64_t> unexplained_bytes;
   // Free bytes that were of no use to a step, because they were in pieces.
   int64_t scattered_bytes = 0;
 
@@ -52,6 +60,10 @@ struct PlannedGraph {
   std::vector<StepInput> inputs;  // The step inputs not fully known.
   ImportedGraph imported;
   MemoryPlan plan;
+  // With what moves variables, where any are or were moved: the graph that
+  // `imported` is of.
+  std::optional<tensorflow::GraphDef> graph;
+  std::vector<StateMove> moves;  // Variables that are out but for their use.
   // Made before a step was measured, to be as small as it can be.
   bool provisional = false;
 };
@@ -62,9 +74,16 @@ absl::StatusOr<PlannedGraph> PlanOf(
     const PlannerOptions& options, const GraphKnowledge& knowledge,
     const NamedSchedule& schedule);
 
-// Infers shapes, imports, plans and verifies. `item` has had SplitSums. Where
-// the result's imported.unsupported is set, there is no plan. An error means
-// that the planner is at fault: the graph must be left as it is.
+// Infers shapes, imports, plans and verifies. `item` has had SplitSums, and
+// variables move as they do in it. Where the result's imported.unsupported is
+// set, there is no plan. An error means that the planner is at fault: the graph
+// must be left as it is.
+absl::StatusOr<PlannedGraph> PlanAsGiven(
+    const tensorflow::grappler::GrapplerItem& item,
+    const PlannerOptions& options, const GraphKnowledge& knowledge);
+
+// The same, but variables move only where no plan does without that, and then
+// the largest first: the result's `graph` moves them. See plan_state.cc.
 absl::StatusOr<PlannedGraph> PlanGraph(
     const tensorflow::grappler::GrapplerItem& item,
     const PlannerOptions& options, const GraphKnowledge& knowledge);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "grappler_pass/moved_state.h"
 #include "grappler_pass/step_errors.h"
 
 namespace sn_tf {
@@ -25,6 +26,7 @@ PlanReport ReportOfPlanned(const PlannedGraph& planned,
                            const GraphKnowledge& knowledge,
                            bool sizes_assumed) {
   PlanReport report = ReportOf(planned.imported.memory, planned.plan);
+  ReportMovedState(planned.imported, planned.plan.schedule, &report);
   report.device = options.device;
   report.policy = options.policy;
   report.budget_bytes = options.budget_bytes;

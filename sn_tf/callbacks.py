@@ -14,6 +14,7 @@ from sn_tf.activation import Activation, open_session
 from sn_tf.budget import Budget
 from sn_tf.reports import reset_peak, stats
 from sn_tf.session import Session, Settings
+from sn_tf.state import move_out
 
 _logger = logging.getLogger("sn_tf")
 
@@ -152,6 +153,8 @@ class MemoryBudget(keras.callbacks.Callback):  # type: ignore[misc]
         if self._session is None:
             self._session = open_session(self._settings)
             try:
+                # The budget may be for less than all of it.
+                move_out(_state_of(self.model), self._settings.options)
                 # Whatever is wrong with the budget is told before training.
                 with Activation(self._session):
                     pass
@@ -273,6 +276,12 @@ class _ManagedStep:
             result = self.inner(*args, **kwargs)
         self._after_step()
         return result
+
+
+def _state_of(model: Any) -> list[Any]:
+    """The variables of the model's optimizer, as far as they are made."""
+    optimizer = getattr(model, "optimizer", None)
+    return list(getattr(optimizer, "variables", ()))
 
 
 def _unmanage(model: Any, part: str) -> None:

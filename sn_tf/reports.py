@@ -101,6 +101,8 @@ class MemoryStats:
         cache_hits: Swapped buffers that were wanted back and had never left.
         cache_misses: Those that had to be copied back.
         stall_seconds: Time in which ops or allocations waited for copies.
+        state_outside_bytes: Of variables that are out of the device's memory
+            now, and of copies of them that someone still reads.
         memory_bytes: Size of the device's memory; 0 where that is no fixed
             range.
         link: All copies over the link of a simulated device, which include
@@ -124,6 +126,7 @@ class MemoryStats:
     cache_hits: int
     cache_misses: int
     stall_seconds: float
+    state_outside_bytes: int = 0
     memory_bytes: int = 0
     link: LinkStats | None = None
     tiers: tuple[TierStats, ...] = ()
@@ -134,8 +137,9 @@ class PlanAction:
     """One thing that a plan does to one buffer.
 
     Attributes:
-        action: `"swap"` or `"recompute"`.
-        buffer: Name of the buffer.
+        action: `"swap"`, `"recompute"`, or `"state"`: a variable is out of the
+            device's memory between its uses in two steps.
+        buffer: Name of the buffer, or of the variable's handle.
         bytes: Its size.
         from_op: Op after whose use the buffer leaves the device.
         to_op: Op for whose use it is back.
@@ -179,6 +183,8 @@ class PlanReport:
         swapped_bytes: Bytes moved out in each step.
         swapped_buffers: Buffers moved out in each step.
         recomputed_ops: Ops run once more in each step.
+        state_bytes: Bytes of variables that are out but for their use.
+        state_buffers: How many these variables are.
         ops: Ops of the graph that was planned, before the plan.
         plan_seconds: Time that planning took, with the rewriting of the graph;
             without it where a measured step has confirmed the plan.
@@ -207,6 +213,8 @@ class PlanReport:
     swapped_bytes: int
     swapped_buffers: int
     recomputed_ops: int
+    state_bytes: int
+    state_buffers: int
     ops: int
     plan_seconds: float
     reason: str
@@ -258,6 +266,9 @@ class PlanReport:
             f"({format_bytes(self.swapped_bytes)}), recomputes "
             f"{self.recomputed_ops} ops ({self.costs} costs)"
         )
+        if self.state_buffers:
+            size = format_bytes(self.state_bytes)
+            text += f"; {self.state_buffers} variables ({size}) are out"
         return f"{text}; {self.reason}" if self.reason else text
 
     def to_json(self) -> str:
@@ -295,6 +306,7 @@ class PlanReport:
             ("swapped", format_bytes(self.swapped_bytes)),
             ("swapped buffers", str(self.swapped_buffers)),
             ("recomputed ops", str(self.recomputed_ops)),
+            ("variables out", format_bytes(self.state_bytes)),
             ("ops of the graph", str(self.ops)),
             ("planning time", f"{self.plan_seconds:.3f} s"),
             ("remark", self.reason or "none"),

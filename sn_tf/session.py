@@ -14,6 +14,7 @@ from sn_tf import _library
 from sn_tf.errors import INFEASIBLE_MARKER, InfeasibleBudgetError
 from sn_tf.options import Options, make_options
 from sn_tf.reports import PlanReport, write_graph, write_reports
+from sn_tf.state import bring_back
 
 # The pass's name in the library: cc/ops/names.h.
 _PASS_NAME = "SuperNeurons"
@@ -67,6 +68,7 @@ class Session:
             self._write_reports()
             self._closed_reports = self.reports()
             self._library.destroy_session(self._number)
+        bring_back(self.device)
 
     def reports(self) -> list[PlanReport]:
         """The latest report of each function, oldest first."""

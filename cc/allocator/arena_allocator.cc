@@ -107,6 +107,7 @@ ArenaAllocatorStats ArenaAllocator::stats() const {
       step_begin_bytes_ < 0 ? stats.arena.in_use_bytes : step_begin_bytes_;
   stats.committed_bytes = pages_.resident_bytes();
   stats.largest_alloc_bytes = largest_alloc_bytes_;
+  stats.state_outside_bytes = state_outside_bytes_;
   return stats;
 }
 

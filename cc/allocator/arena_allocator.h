@@ -54,6 +54,7 @@ struct ArenaAllocatorStats {
                                     // in use now when none has.
   int64_t committed_bytes = 0;      // Pages that the system has given us.
   int64_t largest_alloc_bytes = 0;  // Since the last ClearStats.
+  int64_t state_outside_bytes = 0;  // See AddStateOutside.
 };
 
 class ArenaAllocator : public tsl::Allocator {
@@ -110,6 +111,11 @@ class ArenaAllocator : public tsl::Allocator {
 
   // The arena as it is now, to try allocations in.
   Arena Snapshot() const;
+
+  // Bytes of variables that are outside of this memory, where SnStateOut has
+  // put them, and that come back: see cc/ops/outside_buffer.h.
+  void AddStateOutside(int64_t bytes) { state_outside_bytes_ += bytes; }
+  int64_t state_outside_bytes() const { return state_outside_bytes_; }
 
   // Tells that a step begins: what is in use now outlives steps.
   void MarkStepBegin();
@@ -185,6 +191,7 @@ class ArenaAllocator : public tsl::Allocator {
   const tsl::AllocatorMemoryType type_;
   AddressRange range_;
   std::atomic<bool> tracing_{false};
+  std::atomic<int64_t> state_outside_bytes_{0};
   std::function<int64_t()> evictable_;
   RefusalSink sink_;
   RefusalLog log_;

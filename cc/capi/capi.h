@@ -33,13 +33,13 @@ SN_TF_EXPORT int SnTfInstallAllocator();
 // JSON object: in_use_bytes peak_bytes resident_bytes budget_bytes (0: none)
 // high_water_bytes largest_free_bytes allocations fragmentation
 // swapped_out_bytes swapped_in_bytes host_tier_in_use_bytes evictions
-// cache_hits cache_misses stall_seconds; of the CPU tiers, as SnTfMakeTiers
-// returns them, of all pools; and of a simulated device memory_bytes, link
-// (name to_device_bytes to_device_seconds to_device_modelled_seconds
-// to_host_bytes to_host_seconds to_host_modelled_seconds stall_seconds
-// elapsed_seconds bandwidth_bytes_per_s (0: unlimited)). resident_bytes is what
-// was in use when the last observed step began (in_use_bytes when none has).
-// nullptr for an unknown device.
+// cache_hits cache_misses stall_seconds state_outside_bytes; of the CPU tiers,
+// as SnTfMakeTiers returns them, of all pools; and of a simulated device
+// memory_bytes, link (name to_device_bytes to_device_seconds
+// to_device_modelled_seconds to_host_bytes to_host_seconds
+// to_host_modelled_seconds stall_seconds elapsed_seconds bandwidth_bytes_per_s
+// (0: unlimited)). resident_bytes is what was in use when the last observed
+// step began (in_use_bytes when none has). nullptr for an unknown device.
 SN_TF_EXPORT char* SnTfStats(const char* device);
 
 // Forgets the peak and the high-water mark: both restart at what is in use.
@@ -119,8 +119,9 @@ SN_TF_EXPORT int64_t SnTfSessionGeneration(int64_t session);
 // function feasible policy budget_bytes stock_peak_bytes planned_peak_bytes
 // floor_bytes resident_bytes min_budget_bytes limiting_op added_seconds
 // step_seconds costs ("estimated" | "measured") generation
-// swapped_bytes swapped_buffers recomputed_ops ops plan_seconds reason
-// actions: [{action ("swap" | "recompute"), buffer, bytes, from_op, to_op}].
+// swapped_bytes swapped_buffers recomputed_ops state_bytes state_buffers ops
+// plan_seconds reason actions: [{action ("swap" | "recompute" | "state"),
+// buffer, bytes, from_op, to_op}].
 // An array of none where the session is unknown.
 SN_TF_EXPORT char* SnTfSessionReports(int64_t session);
 

@@ -131,6 +131,7 @@ std::string StatsJson(const ArenaAllocatorStats& memory,
   json.Key("cache_hits").Int(transfers.cache.hits);
   json.Key("cache_misses").Int(transfers.cache.misses);
   json.Key("stall_seconds").Double(transfers.stall_seconds);
+  json.Key("state_outside_bytes").Int(memory.state_outside_bytes);
   if (sim != nullptr) WriteSim(*sim, &json);
   if (is_cpu) WriteTiers(AllTierStats(), &json);
   json.EndObject();

@@ -38,6 +38,18 @@ inline constexpr char kIteratorGetNextOp[] = "IteratorGetNext";
 // of the same key share.
 inline constexpr char kKeepOp[] = "SnKeep";
 
+// Move what a variable holds: see cc/ops/outside_buffer.h. Neither fails where
+// it cannot move it: the variable then stays where it is.
+//
+// SnStateOut(variable: resource) -> (). Attributes: tiers, swap_dir, buffer,
+// bytes, phase ("begin": before the step, what is not out yet).
+inline constexpr char kStateOutOp[] = "SnStateOut";
+// SnStateIn(variable: resource) -> (). Attributes: bytes, phase.
+inline constexpr char kStateInOp[] = "SnStateIn";
+// SnStateBack() -> (). Brings back whatever of its device is out, as far as
+// there is room.
+inline constexpr char kStateBackOp[] = "SnStateBack";
+
 // The type of simulated accelerators: "/device:SIM:0".
 inline constexpr char kSimDeviceType[] = "SIM";
 // In Grappler's graphs, SIM:k goes by the name of CPU:<kFirstSimAlias + k>: see
@@ -60,6 +72,7 @@ inline constexpr char kWhenNow[] = "now";
 inline constexpr char kWhenNeeded[] = "needed";  // When memory is needed.
 inline constexpr char kNeededAtAttr[] = "needed_at";
 inline constexpr char kBufferAttr[] = "buffer";
+inline constexpr char kBytesAttr[] = "bytes";
 inline constexpr char kValueAttr[] = "value";
 inline constexpr char kShapeAttr[] = "shape";
 inline constexpr char kNodeAttr[] = "node";
@@ -68,6 +81,7 @@ inline constexpr char kObserverAttr[] = "observer";
 inline constexpr char kOfDeviceAttr[] = "of_device";
 inline constexpr char kPhaseAttr[] = "phase";
 inline constexpr char kPhaseBegin[] = "begin";
+inline constexpr char kPhaseUse[] = "use";
 inline constexpr char kPhaseWrites[] = "writes";
 inline constexpr char kPhaseEnd[] = "end";
 

@@ -131,6 +131,11 @@ std::unique_ptr<TierCopy> FileTier::BeginRead(const StoredBuffer& stored,
                                 destination);
 }
 
+std::unique_ptr<StoredView> FileTier::View(const StoredBuffer& stored) {
+  const Record& record = records_.Get(stored.location());
+  return file_.file().Map(record.block.offset(), record.bytes);
+}
+
 TierUsage FileTier::usage() const {
   TierUsage usage;
   usage.limit_bytes = arena_.capacity_bytes();

@@ -33,6 +33,7 @@ class FileTier : public Tier {
                                         TierError* error) override;
   std::unique_ptr<TierCopy> BeginRead(const StoredBuffer& stored,
                                       void* destination) override;
+  std::unique_ptr<StoredView> View(const StoredBuffer& stored) override;
   TierUsage usage() const override;
   void ReleaseFreeSpace() override;
 

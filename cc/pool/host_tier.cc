@@ -45,6 +45,21 @@ class HostTier::Read : public TierCopy {
   ChunkedCopy copy_;
 };
 
+class HostTier::InPlace : public StoredView {
+ public:
+  explicit InPlace(const void* data) : data_(data) {}
+
+  const void* data() const override { return data_; }
+
+ private:
+  const void* const data_;
+};
+
+std::unique_ptr<StoredView> HostTier::View(const StoredBuffer& stored) {
+  return std::make_unique<InPlace>(
+      memory_.At(records_.Get(stored.location()).block));
+}
+
 std::unique_ptr<TierWrite> HostTier::BeginWrite(const void* source,
                                                 int64_t bytes,
                                                 TierError* error) {

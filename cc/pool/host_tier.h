@@ -24,12 +24,14 @@ class HostTier : public Tier {
                                         TierError* error) override;
   std::unique_ptr<TierCopy> BeginRead(const StoredBuffer& stored,
                                       void* destination) override;
+  std::unique_ptr<StoredView> View(const StoredBuffer& stored) override;
   TierUsage usage() const override;
   void ReleaseFreeSpace() override { memory_.ReleaseFree(); }
 
  private:
   class Write;
   class Read;
+  class InPlace;
 
   struct Record {
     SharedArena::Block block;

@@ -2,6 +2,7 @@
 #include "cc/pool/swap_file.h"
 
 #include <linux/magic.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/statfs.h>
 #include <unistd.h>
@@ -129,6 +130,33 @@ TierError SwapFile::Read(int64_t offset, void* destination, int64_t bytes) {
                        std::to_string(offset) + " only " + FormatBytes(done) +
                        " came. Give another folder (swap_dir), or train "
                        "without the file tier.");
+}
+
+class SwapFile::Mapping : public StoredView {
+ public:
+  Mapping(SwapFile* file, void* address, int64_t offset, int64_t bytes)
+      : file_(file), address_(address), offset_(offset), bytes_(bytes) {}
+
+  ~Mapping() override {
+    munmap(address_, static_cast<size_t>(bytes_));
+    // Where that fails, the pages are the system's to drop.
+    (void)file_->io_->DropFromCache(file_->file_, offset_, bytes_);
+  }
+
+  const void* data() const override { return address_; }
+
+ private:
+  SwapFile* const file_;
+  void* const address_;
+  const int64_t offset_;
+  const int64_t bytes_;
+};
+
+std::unique_ptr<StoredView> SwapFile::Map(int64_t offset, int64_t bytes) {
+  void* const address = mmap(nullptr, static_cast<size_t>(bytes), PROT_READ,
+                             MAP_SHARED, file_, offset);
+  if (address == MAP_FAILED) return nullptr;
+  return std::make_unique<Mapping>(this, address, offset, bytes);
 }
 
 void SwapFile::PunchHole(int64_t offset, int64_t bytes) {

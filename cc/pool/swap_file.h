@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "cc/pool/file_io.h"
+#include "cc/pool/tier.h"
 #include "cc/pool/tier_error.h"
 
 namespace sn_tf {
@@ -56,11 +57,20 @@ class SwapFile {
   TierError Write(int64_t offset, const void* source, int64_t bytes);
   TierError Read(int64_t offset, void* destination, int64_t bytes);
 
+  // The range, which has been written, as memory to be read, in the place of
+  // which nothing may be written meanwhile. Takes memory only as it is read, of
+  // the page cache: the system has that back whenever it needs it, and all of
+  // it when the view ends. Where the disk fails then, the process ends
+  // (SIGBUS). nullptr where the system refuses.
+  std::unique_ptr<StoredView> Map(int64_t offset, int64_t bytes);
+
   // Gives the range's room on the disk back, where the filesystem can. It then
   // reads as zero.
   void PunchHole(int64_t offset, int64_t bytes);
 
  private:
+  class Mapping;
+
   SwapFile(std::string folder, std::unique_ptr<FileIo> io, int file);
 
   TierError ErrnoError(const char* verb, int64_t offset, int64_t bytes) const;

@@ -61,6 +61,15 @@ class TierWrite : public TierCopy {
   virtual StoredBuffer Take() = 0;
 };
 
+// A stored buffer as memory that the processor reads. The buffer must outlive
+// it.
+class StoredView {
+ public:
+  virtual ~StoredView() = default;
+
+  virtual const void* data() const = 0;
+};
+
 struct TierUsage {
   int64_t limit_bytes = 0;   // Most that it may take.
   int64_t taken_bytes = 0;   // Taken now, in its own memory or file.
@@ -85,6 +94,11 @@ class Tier {
   // last until the copy has ended.
   virtual std::unique_ptr<TierCopy> BeginRead(const StoredBuffer& stored,
                                               void* destination) = 0;
+
+  // `stored`, which is this tier's, as memory; nullptr where it cannot be.
+  virtual std::unique_ptr<StoredView> View(const StoredBuffer& /*stored*/) {
+    return nullptr;
+  }
 
   virtual TierUsage usage() const = 0;
 

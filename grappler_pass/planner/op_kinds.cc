@@ -39,6 +39,8 @@ bool IsMatrixProduct(const Op& op) {
   return IsOrIsFused(kMatrixProducts, op.type);
 }
 
+bool IsStateOut(const Op& op) { return op.type == "SnStateOut"; }
+
 bool IsJoin(const Op& op) { return IsOneOf(kJoins, op.type); }
 
 }  // namespace sn_tf

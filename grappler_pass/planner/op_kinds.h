@@ -14,6 +14,10 @@ bool IsConvolution(const Op& op);
 // Of matrices, or of batches of them; the same.
 bool IsMatrixProduct(const Op& op);
 
+// Moves a variable out of the memory when all else is done with it, which
+// nothing waits for. The same string as kStateOutOp of cc/ops/names.h.
+bool IsStateOut(const Op& op);
+
 // A sum or a concatenation.
 bool IsJoin(const Op& op);
 

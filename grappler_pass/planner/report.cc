@@ -114,6 +114,8 @@ void WriteJson(const PlanReport& report, JsonWriter* json) {
   json->Key("swapped_bytes").Int(report.swapped_bytes);
   json->Key("swapped_buffers").Int(report.swapped_buffers);
   json->Key("recomputed_ops").Int(report.recomputed_ops);
+  json->Key("state_bytes").Int(report.state_bytes);
+  json->Key("state_buffers").Int(report.state_buffers);
   json->Key("ops").Int(report.ops);
   json->Key("plan_seconds").Double(report.plan_seconds);
   json->Key("reason").String(report.reason);

@@ -11,9 +11,10 @@
 
 namespace sn_tf {
 
-// One idle window that the plan empties.
+// One idle window that the plan empties; "state": that of a variable, from one
+// step to the next.
 struct ReportAction {
-  std::string action;  // "swap" or "recompute".
+  std::string action;  // "swap", "recompute" or "state".
   std::string buffer;
   int64_t bytes = 0;
   std::string from_op;  // Last to use the buffer before it leaves.
@@ -42,6 +43,8 @@ struct PlanReport {
   int64_t swapped_bytes = 0;  // Copied out per step.
   int64_t swapped_buffers = 0;
   int64_t recomputed_ops = 0;
+  int64_t state_bytes = 0;  // Of variables that are out but for their use.
+  int64_t state_buffers = 0;
   int64_t ops = 0;  // Nodes of the graph that was planned.
   double plan_seconds = 0;
   std::string reason;  // Why nothing was moved, or why it cannot be.

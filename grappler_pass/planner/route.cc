@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <queue>
+#include <tuple>
 #include <utility>
 
+#include "grappler_pass/planner/op_kinds.h"
 #include "grappler_pass/planner/phases.h"
 
 namespace sn_tf {
@@ -18,13 +20,19 @@ class DepthFirst {
  public:
   DepthFirst(const MemoryGraph& graph, const Successors& successors,
              const std::vector<int32_t>& level)
-      : graph_(graph), level_(level), position_(graph.ops.size(), kNone) {
+      : graph_(graph),
+        level_(level),
+        moves_state_(
+            std::any_of(graph.ops.begin(), graph.ops.end(), IsStateOut)),
+        position_(graph.ops.size(), kNone) {
     std::vector<OpId> sinks;
     for (size_t i = 0; i < graph.ops.size(); ++i) {
       if (successors[i].empty()) sinks.push_back(static_cast<OpId>(i));
     }
-    std::sort(sinks.begin(), sinks.end(), [&level](OpId a, OpId b) {
-      return std::make_pair(level[a], a) < std::make_pair(level[b], b);
+    // What a variable is used for comes with the update that it is used for.
+    std::sort(sinks.begin(), sinks.end(), [&](OpId a, OpId b) {
+      return std::make_tuple(IsStateOut(graph.ops[a]), level[a], a) <
+             std::make_tuple(IsStateOut(graph.ops[b]), level[b], b);
     });
     for (const OpId sink : sinks) Visit(sink);
   }
@@ -46,12 +54,21 @@ class DepthFirst {
     // What computes wants its deepest input first, which leaves the least in
     // memory beside it. What only gathers (the step's end, behind all weight
     // updates) lets each go as soon as it can.
-    const int sign = graph_.TouchesMemory(op) ? -1 : 1;
-    std::sort(frame.inputs.begin(), frame.inputs.end(),
-              [this, sign](OpId a, OpId b) {
-                return std::make_pair(sign * level_[a], a) <
-                       std::make_pair(sign * level_[b], b);
-              });
+    const bool gathers = !graph_.TouchesMemory(op);
+    const int sign = gathers ? 1 : -1;
+    // Where variables move, one that is updated on the way to another update
+    // comes with that one, so that few are in memory at a time.
+    const std::vector<bool> on_the_way =
+        gathers && moves_state_ && frame.inputs.size() > 1
+            ? LeadTo(frame.inputs)
+            : std::vector<bool>();
+    const auto waits = [&on_the_way](OpId input) {
+      return !on_the_way.empty() && on_the_way[input];
+    };
+    std::sort(frame.inputs.begin(), frame.inputs.end(), [&](OpId a, OpId b) {
+      return std::make_tuple(waits(a), sign * level_[a], a) <
+             std::make_tuple(waits(b), sign * level_[b], b);
+    });
     const std::vector<OpId>& soft = graph_.ops[op].soft_after;
     frame.inputs.insert(frame.inputs.end(), soft.begin(), soft.end());
     if (graph_.ops[op].partner != kNone) {
@@ -59,6 +76,21 @@ class DepthFirst {
       frame.inputs.insert(frame.inputs.end(), other.begin(), other.end());
     }
     return frame;
+  }
+
+  // Per op, whether one of `ops` comes after it.
+  std::vector<bool> LeadTo(const std::vector<OpId>& ops) const {
+    std::vector<bool> leads(graph_.ops.size(), false);
+    std::vector<OpId> open = ops;
+    while (!open.empty()) {
+      const OpId op = open.back();
+      open.pop_back();
+      for (const OpId before : graph_.ops[op].after) {
+        if (!leads[before]) open.push_back(before);
+        leads[before] = true;
+      }
+    }
+    return leads;
   }
 
   void Visit(OpId sink) {
@@ -79,6 +111,7 @@ class DepthFirst {
 
   const MemoryGraph& graph_;
   const std::vector<int32_t>& level_;
+  const bool moves_state_;
   std::vector<int32_t> position_;
   int32_t next_position_ = 0;
 };

@@ -40,6 +40,8 @@ _REPORT: dict[str, Any] = {
     "swapped_bytes": 0,
     "swapped_buffers": 0,
     "recomputed_ops": 0,
+    "state_bytes": 0,
+    "state_buffers": 0,
     "ops": 120,
     "plan_seconds": 0.01,
     "reason": "",

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// PlanGraph: which variables move. Copies of variables are not hidden behind
+// computation, so none moves as long as a plan without that meets the budget.
+#include <algorithm>
+#include <utility>
+
+#include "cc/core/tier_spec.h"
+#include "grappler_pass/plan_graph.h"
+#include "grappler_pass/state_moves.h"
+
+namespace sn_tf {
+namespace {
+
+using tensorflow::grappler::GrapplerItem;
+
+// Before the sizes of a step are known, variables move where what is in use
+// already is this part of the budget.
+constexpr int64_t kPartInUse = 4;
+
+// Plans for `item`, in which no variable moves, with the first `count` of
+// `moves`.
+absl::StatusOr<PlannedGraph> PlanMoving(const GrapplerItem& item,
+                                        const PlannerOptions& options,
+                                        const GraphKnowledge& knowledge,
+                                        const std::vector<StateMove>& moves,
+                                        size_t count) {
+  tensorflow::GraphDef graph = item.graph;
+  InsertStateMoves(
+      moves, count,
+      {AddressableTiers(TiersOf(options), options.device), options.swap_dir},
+      &graph);
+  const GrapplerItem moving = item.WithGraph(std::move(graph));
+  absl::StatusOr<PlannedGraph> planned =
+      PlanAsGiven(moving, options, knowledge);
+  if (!planned.ok()) return planned;
+  planned->graph = moving.graph;
+  planned->moves.assign(moves.begin(), moves.begin() + count);
+  return planned;
+}
+
+// How many have to move so that as much as `missing_bytes` is out at one time;
+// all where that is not enough.
+size_t CountFor(const std::vector<StateMove>& moves, int64_t missing_bytes) {
+  size_t count = 0;
+  while (count < moves.size() && missing_bytes > 0) {
+    missing_bytes -= moves[count++].bytes;
+  }
+  return count;
+}
+
+bool MayMoveState(const PlannerOptions& options) {
+  return options.budget_bytes > 0 &&
+         (options.policy == "auto" || options.policy == "swap") &&
+         !AddressableTiers(TiersOf(options), options.device).empty();
+}
+
+// Whether the plan was made for assumed sizes, whatever the budget.
+bool IgnoresBudget(const PlannedGraph& planned) {
+  return planned.provisional && planned.plan.budget_bytes == 0;
+}
+
+// Before a step was measured: what variables will take that share memory now,
+// as all that are zero may. In a measured step they have been written.
+int64_t UnmadeBytes(const GrapplerItem& item, const GraphKnowledge& knowledge,
+                    const PlannedGraph& planned) {
+  if (knowledge.profile.has_value()) return 0;
+  return std::max<int64_t>(0, WrittenStateBytes(item.graph, planned.imported) -
+                                  knowledge.in_use_bytes -
+                                  knowledge.state_outside_bytes);
+}
+
+// Whether the plan does where so much more is resident.
+bool FitsWith(int64_t more_bytes, const PlannerOptions& options,
+              const PlannedGraph& planned) {
+  return planned.plan.feasible && !IgnoresBudget(planned) &&
+         (more_bytes == 0 ||
+          planned.plan.peak_bytes + more_bytes <= options.budget_bytes);
+}
+
+// The first of `moves` that have to move are those of the returned plan.
+absl::StatusOr<PlannedGraph> MoveAsNeeded(const GrapplerItem& item,
+                                          const PlannerOptions& options,
+                                          const GraphKnowledge& knowledge,
+                                          const std::vector<StateMove>& moves,
+                                          absl::StatusOr<PlannedGraph> planned,
+                                          bool brings_back) {
+  size_t count = 0;
+  if (IgnoresBudget(*planned)) {
+    if (planned->imported.memory.resident_bytes * kPartInUse >=
+        options.budget_bytes) {
+      count = moves.size();
+    }
+  } else if (!planned->plan.feasible) {
+    count = std::max<size_t>(
+        1, CountFor(moves, planned->plan.peak_bytes - options.budget_bytes));
+  }
+  if (count == 0 && !brings_back) return planned;
+  while (true) {
+    planned = PlanMoving(item, options, knowledge, moves, count);
+    if (!planned.ok() || planned->plan.feasible || count == moves.size()) {
+      return planned;
+    }
+    count = std::min(2 * std::max<size_t>(count, 1), moves.size());
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<PlannedGraph> PlanGraph(const GrapplerItem& item,
+                                       const PlannerOptions& options,
+                                       const GraphKnowledge& knowledge) {
+  std::optional<GrapplerItem> without;
+  if (!MovedVariables(options.device, item.graph).empty()) {
+    tensorflow::GraphDef graph = item.graph;
+    RemoveStateMoves(options.device, &graph);
+    without = item.WithGraph(std::move(graph));
+  }
+  const GrapplerItem& still = without.has_value() ? *without : item;
+  absl::StatusOr<PlannedGraph> planned = PlanAsGiven(still, options, knowledge);
+  const bool is_out =
+      knowledge.state_outside_bytes > 0 || !knowledge.profiled_moves.empty();
+  if (!planned.ok() || !planned->imported.unsupported.empty() ||
+      !MayMoveState(options)) {
+    return planned;
+  }
+  const int64_t unmade = UnmadeBytes(still, knowledge, *planned);
+  if (FitsWith(unmade, options, *planned) && !is_out) return planned;
+  const std::vector<StateMove> moves =
+      FindStateMoves(still.graph, planned->imported, options.min_buffer_bytes);
+  if (moves.empty()) return planned;
+  GraphKnowledge all = knowledge;
+  if (knowledge.profile.has_value()) {
+    all.unexplained_bytes = planned->imported.unexplained_bytes;
+  }
+  // What this graph has out is in use, too, unless it moves.
+  all.in_use_bytes =
+      std::max(knowledge.in_use_bytes + unmade,
+               knowledge.in_use_now_bytes +
+                   std::min(knowledge.state_outside_bytes, BytesOf(moves)));
+  if (all.in_use_bytes > knowledge.in_use_bytes) {
+    planned = PlanAsGiven(still, options, all);
+    if (!planned.ok()) return planned;
+  }
+  return MoveAsNeeded(still, options, all, moves, std::move(planned), is_out);
+}
+
+}  // namespace sn_tf
