@@ -64,7 +64,7 @@ void GraphRecord::SetPlan(const PlannedGraph& planned,
   session_ = session;
   schedule_ = NamesOf(planned.imported.memory, planned.plan.schedule);
   interior_ = planned.imported.LoopNames();
-  plan_moves_ = planned.provisional;
+  plan_moves_ = planned.provisional || !planned.moves.empty();
   delays_writes_ = planned.imported.before_writes != kNone;
   moves_ = planned.moves;
   NoteResident(planned);

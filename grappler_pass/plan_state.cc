@@ -3,6 +3,7 @@
 // PlanGraph: which variables move. Copies of variables are not hidden behind
 // computation, so none moves as long as a plan without that meets the budget.
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "cc/core/tier_spec.h"
@@ -60,22 +61,31 @@ bool IgnoresBudget(const PlannedGraph& planned) {
   return planned.provisional && planned.plan.budget_bytes == 0;
 }
 
-// Before a step was measured: what variables will take that share memory now,
-// as all that are zero may. In a measured step they have been written.
-int64_t UnmadeBytes(const GrapplerItem& item, const GraphKnowledge& knowledge,
-                    const PlannedGraph& planned) {
-  if (knowledge.profile.has_value()) return 0;
-  return std::max<int64_t>(0, WrittenStateBytes(item.graph, planned.imported) -
-                                  knowledge.in_use_bytes -
-                                  knowledge.state_outside_bytes);
+std::vector<StateMove> SlotsOf(const std::vector<StateMove>& moves) {
+  std::vector<StateMove> slots;
+  std::copy_if(moves.begin(), moves.end(), std::back_inserter(slots),
+               [](const StateMove& move) { return move.slot; });
+  return slots;
 }
 
-// Whether the plan does where so much more is resident.
+// Whether the plan is for the budget, and does where so much more is resident.
 bool FitsWith(int64_t more_bytes, const PlannerOptions& options,
               const PlannedGraph& planned) {
   return planned.plan.feasible && !IgnoresBudget(planned) &&
-         (more_bytes == 0 ||
-          planned.plan.peak_bytes + more_bytes <= options.budget_bytes);
+         planned.plan.peak_bytes + more_bytes <= options.budget_bytes;
+}
+
+// Slots that are zero may share memory until they are written, so that a first
+// step needs more than what is in use tells. A plan for that, with all of them
+// out, wherever they are now.
+absl::StatusOr<PlannedGraph> PlanUnmade(const GrapplerItem& item,
+                                        const PlannerOptions& options,
+                                        const GraphKnowledge& knowledge,
+                                        const std::vector<StateMove>& moves,
+                                        const std::vector<StateMove>& slots) {
+  GraphKnowledge unmade = knowledge;
+  unmade.in_use_bytes += BytesOf(slots);
+  return PlanMoving(item, options, unmade, moves, slots.size());
 }
 
 // The first of `moves` that have to move are those of the returned plan.
@@ -87,8 +97,9 @@ absl::StatusOr<PlannedGraph> MoveAsNeeded(const GrapplerItem& item,
                                           bool brings_back) {
   size_t count = 0;
   if (IgnoresBudget(*planned)) {
-    if (planned->imported.memory.resident_bytes * kPartInUse >=
-        options.budget_bytes) {
+    const int64_t resident =
+        planned->imported.memory.resident_bytes + BytesOf(SlotsOf(moves));
+    if (resident * kPartInUse >= options.budget_bytes) {
       count = moves.size();
     }
   } else if (!planned->plan.feasible) {
@@ -121,24 +132,28 @@ absl::StatusOr<PlannedGraph> PlanGraph(const GrapplerItem& item,
   const bool is_out =
       knowledge.state_outside_bytes > 0 || !knowledge.profiled_moves.empty();
   if (!planned.ok() || !planned->imported.unsupported.empty() ||
-      !MayMoveState(options)) {
+      !MayMoveState(options) ||
+      (knowledge.profile.has_value() && planned->plan.feasible && !is_out)) {
     return planned;
   }
-  const int64_t unmade = UnmadeBytes(still, knowledge, *planned);
-  if (FitsWith(unmade, options, *planned) && !is_out) return planned;
   const std::vector<StateMove> moves =
       FindStateMoves(still.graph, planned->imported, options.min_buffer_bytes);
   if (moves.empty()) return planned;
   GraphKnowledge all = knowledge;
   if (knowledge.profile.has_value()) {
     all.unexplained_bytes = planned->imported.unexplained_bytes;
+  } else if (!IgnoresBudget(*planned) && !is_out) {
+    const std::vector<StateMove> slots = SlotsOf(moves);
+    if (FitsWith(BytesOf(slots), options, *planned)) return planned;
+    auto moving = PlanUnmade(still, options, knowledge, moves, slots);
+    if (!moving.ok() || moving->plan.feasible) return moving;
   }
-  // What this graph has out is in use, too, unless it moves.
-  all.in_use_bytes =
-      std::max(knowledge.in_use_bytes + unmade,
-               knowledge.in_use_now_bytes +
-                   std::min(knowledge.state_outside_bytes, BytesOf(moves)));
-  if (all.in_use_bytes > knowledge.in_use_bytes) {
+  const int64_t with_state =
+      knowledge.in_use_now_bytes +
+      std::min(knowledge.state_outside_bytes, BytesOf(moves));
+  if (with_state > knowledge.in_use_bytes) {
+    // What this graph has out is in use, too, unless it moves.
+    all.in_use_bytes = with_state;
     planned = PlanAsGiven(still, options, all);
     if (!planned.ok()) return planned;
   }

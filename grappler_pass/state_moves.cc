@@ -88,19 +88,6 @@ class Finder {
     return moves;
   }
 
-  int64_t WrittenBytes() const {
-    int64_t written = 0;
-    for (const auto& [handle, ops] : users_) {
-      StateMove move;
-      Describe(ops, &move);
-      const bool writes = std::any_of(ops.begin(), ops.end(), [&](OpId op) {
-        return IsStateWrite(Node(op)) && imported_.placement[op].on_device;
-      });
-      if (writes) written += move.bytes;
-    }
-    return written;
-  }
-
  private:
   const NodeDef& Node(OpId op) const {
     return graph_.node(imported_.node_index[op]);
@@ -155,6 +142,7 @@ class Finder {
         }
         if (IsResult(Node(reader))) return false;
         use(reader);
+        if (!IsElementwise(Node(reader).op())) move->slot = false;
         move->readers.push_back(Node(reader).name());
       }
     }
@@ -217,11 +205,6 @@ std::vector<StateMove> FindStateMoves(const GraphDef& graph,
                                       const ImportedGraph& imported,
                                       int64_t least_bytes) {
   return Finder(graph, imported, least_bytes).Run();
-}
-
-int64_t WrittenStateBytes(const GraphDef& graph,
-                          const ImportedGraph& imported) {
-  return Finder(graph, imported, 0).WrittenBytes();
 }
 
 int64_t BytesOf(const std::vector<StateMove>& moves) {

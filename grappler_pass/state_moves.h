@@ -22,21 +22,18 @@ struct StateMove {
   std::string variable;  // The tensor that is its handle.
   std::string device;    // Of the nodes that use it.
   int64_t bytes = 0;
+  // Used by elementwise ops only, as an optimizer's variables are.
+  bool slot = true;
   std::vector<std::string> users;    // Nodes that read or write it.
   std::vector<std::string> readers;  // That use what was read of it.
 };
 
 // The variables of at least `least_bytes` whose uses lie close together in
-// every order of the graph, the largest first. `imported` is of `graph`, which
-// moves none yet.
+// every order of the graph: slots, then others, the largest first. `imported`
+// is of `graph`, which moves none yet.
 std::vector<StateMove> FindStateMoves(const tensorflow::GraphDef& graph,
                                       const ImportedGraph& imported,
                                       int64_t least_bytes);
-
-// Bytes of the variables that the graph writes: each takes as many of its own
-// when the graph has run, though several may share their first value before.
-int64_t WrittenStateBytes(const tensorflow::GraphDef& graph,
-                          const ImportedGraph& imported);
 
 // How much `moves` are together.
 int64_t BytesOf(const std::vector<StateMove>& moves);

@@ -30,7 +30,7 @@ using tensorflow::ResourceHandle;
 using tensorflow::Tensor;
 using tensorflow::Var;
 
-constexpr int64_t kElements = 5000;  // No whole number of pages.
+constexpr int64_t kElements = 40001;  // No whole number of pages.
 
 int64_t StoredBytes() {
   int64_t stored = 0;
@@ -187,7 +187,7 @@ TEST_P(StateOpsTest, NothingIsStoredWhenTheVariableIsGone) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Tiers, StateOpsTest,
-                         testing::Values("host", "file", "host:8KB,file"),
+                         testing::Values("host", "file", "host:100KB,file"),
                          [](const auto& tiers) {
                            return std::to_string(tiers.index);
                          });
@@ -195,7 +195,7 @@ INSTANTIATE_TEST_SUITE_P(Tiers, StateOpsTest,
 class StayingStateTest : public StateOpsTest {};
 
 TEST_F(StayingStateTest, AFullTierLeavesItWhereItIs) {
-  Out("host:8KB");
+  Out("host:100KB");
   EXPECT_FALSE(IsOut());
   EXPECT_EQ(blocks(), 1);
   ExpectCounting(*variable_->tensor(), 0);
