@@ -6,6 +6,7 @@
 #include "cc/ops/names.h"
 #include "grappler_pass/observe_nodes.h"
 #include "grappler_pass/op_traits.h"
+#include "tensorflow/core/framework/attr_value.pb.h"
 
 namespace sn_tf {
 namespace {
@@ -43,6 +44,13 @@ std::vector<OpId> LastOutside(const MemoryGraph& graph,
   return last;
 }
 
+// Slots that move would all be in memory at once where what reads them came
+// before and what writes them after.
+bool IsSlotOnTheMove(const tensorflow::NodeDef& node) {
+  return node.op() == kStateInOp && node.attr().at(kSlotAttr).b() &&
+         node.attr().at(kPhaseAttr).s() == kPhaseUse;
+}
+
 }  // namespace
 
 void DelayWrites(const tensorflow::GraphDef& graph,
@@ -53,10 +61,7 @@ void DelayWrites(const tensorflow::GraphDef& graph,
   std::vector<OpId> writes;
   for (size_t i = 0; i < imported->node_index.size(); ++i) {
     const int node = imported->node_index[i];
-    // Variables that move are all in memory at once where what reads them comes
-    // before and what writes them after.
-    const bool moves_in =
-        memory.ops[i].type == kStateInOp && !memory.ops[i].writes.empty();
+    const bool moves_in = IsSlotOnTheMove(graph.node(node));
     if (moves_in || (IsStateWrite(graph.node(node)) && !feeds[node])) {
       writes.push_back(static_cast<OpId>(i));
     }

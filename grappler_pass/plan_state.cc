@@ -19,6 +19,9 @@ using tensorflow::grappler::GrapplerItem;
 // already is this part of the budget.
 constexpr int64_t kPartInUse = 4;
 
+// Of the number of variables that move: planning takes its time.
+constexpr int kMostHalvings = 4;
+
 // Plans for `item`, in which no variable moves, with the first `count` of
 // `moves`.
 absl::StatusOr<PlannedGraph> PlanMoving(const GrapplerItem& item,
@@ -88,6 +91,29 @@ absl::StatusOr<PlannedGraph> PlanUnmade(const GrapplerItem& item,
   return PlanMoving(item, options, unmade, moves, slots.size());
 }
 
+// Of the plans between `planned`, which is feasible, and one that moves only
+// `too_few`, a feasible one that moves about as few as can be.
+absl::StatusOr<PlannedGraph> Fewest(const GrapplerItem& item,
+                                    const PlannerOptions& options,
+                                    const GraphKnowledge& knowledge,
+                                    const std::vector<StateMove>& moves,
+                                    size_t too_few, PlannedGraph planned) {
+  // With none too few, the first guess was enough.
+  for (int i = 0; i < kMostHalvings && too_few > 0; ++i) {
+    const size_t middle = (too_few + planned.moves.size()) / 2;
+    if (middle == too_few) break;
+    absl::StatusOr<PlannedGraph> fewer =
+        PlanMoving(item, options, knowledge, moves, middle);
+    if (!fewer.ok()) return fewer;
+    if (fewer->plan.feasible) {
+      planned = *std::move(fewer);
+    } else {
+      too_few = middle;
+    }
+  }
+  return planned;
+}
+
 // The first of `moves` that have to move are those of the returned plan.
 absl::StatusOr<PlannedGraph> MoveAsNeeded(const GrapplerItem& item,
                                           const PlannerOptions& options,
@@ -100,20 +126,23 @@ absl::StatusOr<PlannedGraph> MoveAsNeeded(const GrapplerItem& item,
     const int64_t resident =
         planned->imported.memory.resident_bytes + BytesOf(SlotsOf(moves));
     if (resident * kPartInUse >= options.budget_bytes) {
-      count = moves.size();
+      count = SlotsOf(moves).size();
     }
   } else if (!planned->plan.feasible) {
     count = std::max<size_t>(
         1, CountFor(moves, planned->plan.peak_bytes - options.budget_bytes));
   }
   if (count == 0 && !brings_back) return planned;
+  size_t too_few = 0;
   while (true) {
     planned = PlanMoving(item, options, knowledge, moves, count);
-    if (!planned.ok() || planned->plan.feasible || count == moves.size()) {
-      return planned;
-    }
+    if (!planned.ok()) return planned;
+    if (planned->plan.feasible || count == moves.size()) break;
+    too_few = count;
     count = std::min(2 * std::max<size_t>(count, 1), moves.size());
   }
+  if (!planned->plan.feasible) return planned;
+  return Fewest(item, options, knowledge, moves, too_few, *std::move(planned));
 }
 
 }  // namespace

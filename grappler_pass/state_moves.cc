@@ -180,6 +180,12 @@ NodeDef StateNode(const StateMove& move, const char* op, const char* what,
   return node;
 }
 
+NodeDef InNode(const StateMove& move, const char* what, const char* phase) {
+  NodeDef node = StateNode(move, kStateInOp, what, phase);
+  (*node.mutable_attr())[kSlotAttr].set_b(move.slot);
+  return node;
+}
+
 NodeDef OutNode(const StateMove& move, const StateTiers& where,
                 const char* what, const char* phase) {
   NodeDef node = StateNode(move, kStateOutOp, what, phase);
@@ -237,11 +243,11 @@ void InsertStateMoves(const std::vector<StateMove>& moves, size_t count,
   for (size_t i = 0; i < moves.size(); ++i) {
     const StateMove& move = moves[i];
     if (i >= count) {
-      added.push_back(StateNode(move, kStateInOp, "state_back", kPhaseBegin));
+      added.push_back(InNode(move, "state_back", kPhaseBegin));
       continue;
     }
     added.push_back(OutNode(move, where, "state_away", kPhaseBegin));
-    added.push_back(StateNode(move, kStateInOp, "state_in", kPhaseUse));
+    added.push_back(InNode(move, "state_in", kPhaseUse));
     const std::string in = added.back().name();
     NodeDef out = OutNode(move, where, "state_out", kPhaseUse);
     WaitFor(in, &out);

@@ -44,7 +44,8 @@ inline constexpr char kKeepOp[] = "SnKeep";
 // SnStateOut(variable: resource) -> (). Attributes: tiers, swap_dir, buffer,
 // bytes, phase ("begin": before the step, what is not out yet).
 inline constexpr char kStateOutOp[] = "SnStateOut";
-// SnStateIn(variable: resource) -> (). Attributes: bytes, phase.
+// SnStateIn(variable: resource) -> (). Attributes: bytes, phase, slot (whether
+// the variable is an optimizer's).
 inline constexpr char kStateInOp[] = "SnStateIn";
 // SnStateBack() -> (). Brings back whatever of its device is out, as far as
 // there is room.
@@ -73,6 +74,7 @@ inline constexpr char kWhenNeeded[] = "needed";  // When memory is needed.
 inline constexpr char kNeededAtAttr[] = "needed_at";
 inline constexpr char kBufferAttr[] = "buffer";
 inline constexpr char kBytesAttr[] = "bytes";
+inline constexpr char kSlotAttr[] = "slot";
 inline constexpr char kValueAttr[] = "value";
 inline constexpr char kShapeAttr[] = "shape";
 inline constexpr char kNodeAttr[] = "node";

@@ -40,6 +40,7 @@ REGISTER_OP(kStateOutOp)
 REGISTER_OP(kStateInOp)
     .Input("variable: resource")
     .Attr("bytes: int = 0")
+    .Attr("slot: bool = false")
     .Attr("phase: {'begin', 'use'} = 'use'")
     .SetIsStateful()
     .SetShapeFn(NoOutputs);

@@ -5,8 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "cc/ops/names.h"
 #include "grappler_pass/delay_writes.h"
 #include "grappler_pass/planner/route.h"
+#include "tensorflow/core/framework/attr_value.pb.h"
 
 namespace sn_tf {
 namespace {
@@ -93,6 +95,22 @@ TEST_F(DelayWritesTest, WritesComeAfterAllThatNeedsNone) {
   ASSERT_NE(imported_.before_writes, kNone);
   EXPECT_EQ(imported_.memory.ops[imported_.before_writes].after,
             (std::vector<OpId>{IdOf("loss"), IdOf("lr")}));
+}
+
+TEST_F(DelayWritesTest, SlotsThatMoveComeInAfterThat) {
+  for (const char* const name : {"in", "stays"}) {
+    tensorflow::NodeDef* const in = graph_.add_node();
+    in->set_name(name);
+    in->set_op(kStateInOp);
+    (*in->mutable_attr())[kPhaseAttr].set_s(kPhaseUse);
+    (*in->mutable_attr())[kSlotAttr].set_b(in->name() == "in");
+  }
+  Import();
+  DelayWrites(graph_, {}, &imported_);
+  EXPECT_EQ(imported_.memory.Validate(), "");
+  EXPECT_LT(PositionOf("loss"), PositionOf("in"));
+  EXPECT_LT(PositionOf("stays"),
+            PositionOf("all that comes before the writes"));
 }
 
 TEST_F(DelayWritesTest, WritesThatFeedTheStepsInputsStay) {

@@ -61,6 +61,35 @@ TEST(RouteTest, ReadersOfAVariableComeBeforeItsUpdate) {
   EXPECT_LT(At(route, small.id("z_reader")), At(route, small.id("a_update")));
 }
 
+// Two weights, each updated by two slots that move, and an end that waits for
+// all of it.
+TEST(RouteTest, FewVariablesAreInMemoryAtATime) {
+  SmallGraph small;
+  small.Add("end", {}, {0, false, 1, 0});
+  for (const std::string weight : {"1", "2"}) {
+    small.Add("gradient" + weight, {}, {100, true, 1, 0});
+    for (const std::string& slot : {"m" + weight, "v" + weight}) {
+      small.Add("in_" + slot, {}, {100, false, 1, 0});
+      small.Add("new_" + slot, {"gradient" + weight, "in_" + slot},
+                {0, false, 1, 0});
+      small.Add("part_" + slot, {"in_" + slot}, {100, true, 1, 0});
+      small.After("part_" + slot, "new_" + slot);
+      small.Add("out_" + slot, {"in_" + slot}, {0, false, 1, 0});
+      small.op("out_" + slot).type = "SnStateOut";
+      small.After("out_" + slot, "part_" + slot);
+      small.After("end", "new_" + slot);
+    }
+    small.Add("update" + weight, {"part_m" + weight, "part_v" + weight},
+              {0, false, 1, 0});
+    small.After("end", "update" + weight);
+  }
+  const Route route = BuildRoute(small.Build());
+  const auto at = [&](const char* op) { return At(route, small.id(op)); };
+  EXPECT_LT(at("out_m1"), at("in_m2"));
+  EXPECT_LT(at("out_v1"), at("in_m2"));
+  EXPECT_LT(at("update1"), at("in_v2"));
+}
+
 TEST(RouteTest, ACycleHasNone) {
   SmallGraph small = ThreeLayers();
   small.After("f1", "f3");
