@@ -77,6 +77,24 @@ TEST_P(TierConformanceTest, ABufferCanBeLoadedRepeatedly) {
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(Load(stored) == source);
 }
 
+// As memory, also where another buffer was at that place before.
+TEST_P(TierConformanceTest, ABufferIsSeenAsItIs) {
+  for (const uint32_t seed : {1, 2, 3}) {
+    const Bytes source = RandomBytes(5 * kMiB + 1, seed);
+    const StoredBuffer stored = Store(*tier_, source);
+    const std::unique_ptr<StoredView> view = tier_->View(stored);
+    if (std::string(tier_->name()) == "compressed") {
+      EXPECT_EQ(view, nullptr);
+      continue;
+    }
+    ASSERT_NE(view, nullptr);
+    const auto* const seen = static_cast<const uint8_t*>(view->data());
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(seen) % 64, 0);
+    EXPECT_TRUE(std::equal(source.begin(), source.end(), seen)) << seed;
+    EXPECT_TRUE(Load(stored) == source) << seed;
+  }
+}
+
 // From and to every alignment, without a byte beside the buffer.
 TEST_P(TierConformanceTest, AlignmentDoesNotMatter) {
   constexpr int64_t kRoom = 2 * 4096 + 128;
