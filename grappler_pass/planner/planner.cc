@@ -8,6 +8,7 @@
 
 #include "cc/core/tier_spec.h"
 #include "grappler_pass/planner/evict.h"
+#include "grappler_pass/planner/front_search.h"
 #include "grappler_pass/planner/liveness.h"
 #include "grappler_pass/planner/overlap.h"
 #include "grappler_pass/planner/rematerialize.h"
@@ -171,8 +172,8 @@ Schedule RecomputeAlone(const MemoryGraph& graph, const CostModel& costs,
 
 // The plan of a graph whose route, its schedule, is above the budget; it may
 // remain infeasible.
-void Move(const MemoryGraph& graph, const CostModel& costs,
-          const PlannerOptions& options, MemoryPlan* plan) {
+void MoveOnce(const MemoryGraph& graph, const CostModel& costs,
+              const PlannerOptions& options, MemoryPlan* plan) {
   const int64_t budget = options.budget_bytes;
   const Schedule& route = plan->schedule;
   Schedule recomputed = RecomputeAlone(graph, costs, options, route);
@@ -204,6 +205,33 @@ void Move(const MemoryGraph& graph, const CostModel& costs,
   plan->min_budget_bytes = std::min(PeakOf(graph, smallest),
                                     std::max(budget, PeakOf(graph, schedule)));
   plan->schedule = std::move(schedule);
+}
+
+// The same where plans for all budgets are found at once.
+void MoveByFront(const MemoryGraph& graph, const CostModel& costs,
+                 PlannerOptions options, MemoryPlan* plan) {
+  const int64_t budget = options.budget_bytes;
+  const auto plan_for = [&](int64_t other_budget) {
+    options.budget_bytes = other_budget;
+    MemoryPlan other = *plan;
+    MoveOnce(graph, costs, options, &other);
+    return other.schedule;
+  };
+  const PlanFront front = FindFront(graph, costs, EvictOptionsOf(options, 0),
+                                    plan->schedule, plan_for);
+  plan->min_budget_bytes = front.entries().begin()->first;
+  const PlanFront::Entry* best =
+      front.Within(std::max(budget, plan->min_budget_bytes));
+  plan->schedule = WithSlack(graph, costs, budget, *best);
+}
+
+void Move(const MemoryGraph& graph, const CostModel& costs,
+          const PlannerOptions& options, MemoryPlan* plan) {
+  if (HasFront(plan->schedule)) {
+    MoveByFront(graph, costs, options, plan);
+  } else {
+    MoveOnce(graph, costs, options, plan);
+  }
 }
 
 // Fills what follows from the schedule.
