@@ -16,6 +16,15 @@ namespace sn_tf {
 namespace {
 
 constexpr int kGraphs = 60;
+// Of those that are planned. Plans of small ones are searched for at length;
+// one of four is too large for that.
+constexpr uint32_t kPlanned = 12;
+constexpr int kLayersOfLarge = 80;
+
+MemoryGraph PlannedGraph(uint32_t seed) {
+  return RandomTrainingGraph(
+      seed, seed % 4 == 3 ? kLayersOfLarge : static_cast<int>(3 + seed % 8));
+}
 
 class PlannerPropertyTest : public testing::TestWithParam<const char*> {
  protected:
@@ -52,8 +61,8 @@ TEST_P(PlannerPropertyTest, RouteIsATopologicalOrder) {
 }
 
 TEST_P(PlannerPropertyTest, PlansVerifyAndKeepTheirBudget) {
-  for (uint32_t seed = 0; seed < kGraphs; ++seed) {
-    const MemoryGraph graph = RandomTrainingGraph(seed, 3 + seed % 20);
+  for (uint32_t seed = 0; seed < kPlanned; ++seed) {
+    const MemoryGraph graph = PlannedGraph(seed);
     for (const int64_t budget : Budgets(graph)) {
       const MemoryPlan plan = MakePlan(graph, Options(budget));
       ASSERT_EQ(VerifyPlan(graph, plan), "")
@@ -73,8 +82,8 @@ TEST_P(PlannerPropertyTest, PlansVerifyAndKeepTheirBudget) {
 }
 
 TEST_P(PlannerPropertyTest, TheSmallestBudgetIsFeasible) {
-  for (uint32_t seed = 0; seed < kGraphs; ++seed) {
-    const MemoryGraph graph = RandomTrainingGraph(seed, 3 + seed % 20);
+  for (uint32_t seed = 0; seed < kPlanned; ++seed) {
+    const MemoryGraph graph = PlannedGraph(seed);
     const MemoryPlan small = MakePlan(graph, Options(1));
     ASSERT_FALSE(small.feasible);
     const MemoryPlan plan = MakePlan(graph, Options(small.min_budget_bytes));
@@ -86,8 +95,8 @@ TEST_P(PlannerPropertyTest, TheSmallestBudgetIsFeasible) {
 }
 
 TEST_P(PlannerPropertyTest, SameInputSamePlan) {
-  for (uint32_t seed = 0; seed < kGraphs; seed += 5) {
-    const MemoryGraph graph = RandomTrainingGraph(seed, 15);
+  for (uint32_t seed = 0; seed < kPlanned; seed += 5) {
+    const MemoryGraph graph = PlannedGraph(seed);
     for (const int64_t budget : Budgets(graph)) {
       const MemoryPlan a = MakePlan(graph, Options(budget));
       const MemoryPlan b = MakePlan(graph, Options(budget));
@@ -99,8 +108,8 @@ TEST_P(PlannerPropertyTest, SameInputSamePlan) {
 }
 
 TEST_P(PlannerPropertyTest, EnoughBudgetMovesNothing) {
-  for (uint32_t seed = 0; seed < kGraphs; seed += 5) {
-    const MemoryGraph graph = RandomTrainingGraph(seed, 15);
+  for (uint32_t seed = 0; seed < kPlanned; seed += 3) {
+    const MemoryGraph graph = PlannedGraph(seed);
     const Schedule route = ScheduleOfRoute(BuildRoute(graph));
     const int64_t peak = AnalyzeLiveness(graph, route).peak_bytes();
     EXPECT_EQ(MakePlan(graph, Options(peak)).schedule, route);
@@ -108,8 +117,8 @@ TEST_P(PlannerPropertyTest, EnoughBudgetMovesNothing) {
 }
 
 TEST_P(PlannerPropertyTest, PartnersStayTogether) {
-  for (uint32_t seed = 0; seed < kGraphs; ++seed) {
-    const MemoryGraph graph = RandomTrainingGraph(seed, 12);
+  for (uint32_t seed = 0; seed < kPlanned / 2; ++seed) {
+    const MemoryGraph graph = PlannedGraph(seed);
     for (const int64_t budget : Budgets(graph)) {
       const Schedule schedule = MakePlan(graph, Options(budget)).schedule;
       for (size_t p = 0; p < schedule.size(); ++p) {
@@ -122,6 +131,30 @@ TEST_P(PlannerPropertyTest, PartnersStayTogether) {
         EXPECT_TRUE(before || after) << "seed " << seed;
       }
     }
+  }
+}
+
+TEST_P(PlannerPropertyTest, ALargerBudgetIsNotSlower) {
+  for (const uint32_t seed : {1, 4}) {
+    const MemoryGraph graph = PlannedGraph(seed);
+    const int64_t floor = graph.FloorBytes();
+    const int64_t route =
+        AnalyzeLiveness(graph, ScheduleOfRoute(BuildRoute(graph))).peak_bytes();
+    double most = 0;
+    bool feasible = true;
+    int plans = 0;
+    for (int part = 16; part >= 0; --part) {
+      const MemoryPlan plan =
+          MakePlan(graph, Options(floor + (route - floor) * part / 16));
+      EXPECT_LE(plan.feasible, feasible) << "seed " << seed;
+      feasible = plan.feasible;
+      if (!feasible) continue;
+      EXPECT_GE(plan.added.total(), most - 1e-8 * plan.step_seconds)
+          << "seed " << seed << " part " << part;
+      most = plan.added.total();
+      ++plans;
+    }
+    EXPECT_GT(plans, 2);
   }
 }
 

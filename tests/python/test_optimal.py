@@ -97,6 +97,22 @@ def test_no_policy_adds_less(seed: int) -> None:
             )
 
 
+def test_the_default_policy_adds_little_more_than_the_best() -> None:
+    compared = 0
+    for seed in (*_TINY_SEEDS, *_LARGER_SEEDS):
+        graph = tiny_graph(seed, most_buffers=10 if seed < 100 else 14)
+        for options in _budgets(graph, _options(seed)):
+            best = _best(graph, options)
+            auto = plan_graph(graph, options)
+            assert auto.holds, (seed, options, auto.rejected)
+            assert auto.added_seconds <= 1.05 * best.added_seconds + _CLOSE, (
+                seed,
+                options,
+            )
+            compared += 1
+    assert compared >= 30
+
+
 def test_there_is_no_plan_below_the_smallest() -> None:
     for seed in _TINY_SEEDS:
         graph, options = tiny_graph(seed), _options(seed)
