@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -17,7 +17,7 @@ namespace sn_tf {
 namespace {
 
 // Ops up to which there is a front.
-constexpr size_t kMostOps = 400;
+constexpr size_t kMostOps = 128;
 
 // Budgets that are planned for at first.
 constexpr int kPlanned = 8;
@@ -91,13 +91,20 @@ class FrontSearch {
            changes, &search_);
   }
 
-  // Each budget that a schedule of the front is the best for, the largest of
-  // them, and the schedule.
-  std::vector<std::pair<int64_t, Schedule>> All() const {
-    std::vector<std::pair<int64_t, Schedule>> all;
+  // A schedule of the front, and the largest budget that it is the best for.
+  struct Best {
+    int64_t peak_bytes;
+    double added_seconds;
+    int64_t budget_bytes;
+    Schedule schedule;
+  };
+
+  std::vector<Best> All() const {
+    std::vector<Best> all;
     for (const auto& [peak_bytes, entry] : search_.front.entries()) {
-      if (!all.empty()) all.back().first = peak_bytes - 1;
-      all.push_back({floor_bytes_ + range_bytes_, entry.schedule});
+      if (!all.empty()) all.back().budget_bytes = peak_bytes - 1;
+      all.push_back({peak_bytes, entry.added_seconds,
+                     floor_bytes_ + range_bytes_, entry.schedule});
     }
     return all;
   }
@@ -108,11 +115,14 @@ class FrontSearch {
     size_t before = 0;
     while (before != search_.front.kept()) {
       before = search_.front.kept();
-      for (const auto& [budget_bytes, schedule] : All()) {
-        Schedule moved =
-            OverlapCopies(search_.graph, search_.costs, budget_bytes, schedule);
+      for (const Best& best : All()) {
+        if (!settled_.insert({best.peak_bytes, best.added_seconds}).second) {
+          continue;
+        }
+        Schedule moved = OverlapCopies(search_.graph, search_.costs,
+                                       best.budget_bytes, best.schedule);
         search_.Offer(0, &moved);
-        DropEach(schedule);
+        DropEach(best.schedule);
       }
     }
   }
@@ -137,7 +147,7 @@ class FrontSearch {
         kept = search_.front.kept();
         all = All();
       }
-      Schedule changed = all[search_.random.Below(all.size())].second;
+      Schedule changed = all[search_.random.Below(all.size())].schedule;
       if (moves.Change(kNone, &changed)) search_.Offer(0, &changed);
     }
   }
@@ -145,6 +155,8 @@ class FrontSearch {
   PlanSearch search_;
   const int64_t floor_bytes_;
   int64_t range_bytes_;  // From there to the route's peak.
+  // What cannot be settled any better: peaks, and what is added.
+  std::set<std::pair<int64_t, double>> settled_;
 };
 
 }  // namespace

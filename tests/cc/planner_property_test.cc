@@ -19,7 +19,7 @@ constexpr int kGraphs = 60;
 // Of those that are planned. Plans of small ones are searched for at length;
 // one of four is too large for that.
 constexpr uint32_t kPlanned = 12;
-constexpr int kLayersOfLarge = 80;
+constexpr int kLayersOfLarge = 30;
 
 MemoryGraph PlannedGraph(uint32_t seed) {
   return RandomTrainingGraph(
