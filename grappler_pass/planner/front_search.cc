@@ -23,15 +23,15 @@ constexpr size_t kMostOps = 128;
 constexpr int kPlanned = 8;
 // Budgets that are annealed for, from the largest on; then budgets that are
 // this share of the way from the floor to the smallest peak so far.
-constexpr int kRungs = 16;
+constexpr int kRungs = 24;
 constexpr int kBelow = 8;
 constexpr double kBelowShare = 0.5;
 
 // Changes for each op; in all; and, of larger graphs, times their ops: each
 // takes time as these.
-constexpr int64_t kChangesPerOp = 1000;
-constexpr int64_t kMostChanges = 60'000;
-constexpr int64_t kMostWork = 6'000'000;
+constexpr int64_t kChangesPerOp = 1500;
+constexpr int64_t kMostChanges = 100'000;
+constexpr int64_t kMostWork = 6'500'000;
 // Of which so many are made to whatever is best for some budget.
 constexpr double kLocalShare = 0.4;
 

@@ -12,7 +12,8 @@ namespace sn_tf {
 // Otherwise swaps and recomputation that meet the budget at the least cost
 // this planner finds; where it finds none, the plan is the smallest it can
 // make, with feasible = false, and min_budget_bytes and limiting_op say what
-// is missing. Deterministic. An empty schedule for a non-empty graph: the
+// is missing. Deterministic. Of a small graph (see HasFront) no plan is slower
+// than that of a smaller budget. An empty schedule for a non-empty graph: the
 // graph has a cycle.
 MemoryPlan MakePlan(const MemoryGraph& graph, const PlannerOptions& options);
 
