@@ -27,9 +27,9 @@ constexpr int kRungs = 24;
 constexpr int kBelow = 8;
 constexpr double kBelowShare = 0.5;
 
-// Changes for each op; in all; and, of larger graphs, times their ops: each
-// takes time as these.
-constexpr int64_t kChangesPerOp = 1500;
+// Changes for each op and other op; in all; and, of larger graphs, times their
+// ops: each takes time as these.
+constexpr int64_t kChangesPerPair = 40;
 constexpr int64_t kMostChanges = 100'000;
 constexpr int64_t kMostWork = 6'500'000;
 // Of which so many are made to whatever is best for some budget.
@@ -40,7 +40,7 @@ constexpr double kRounding = 1e-9;
 
 int64_t ChangesFor(const MemoryGraph& graph) {
   const auto ops = static_cast<int64_t>(std::max<size_t>(1, graph.ops.size()));
-  return std::min({kChangesPerOp * ops, kMostChanges, kMostWork / ops});
+  return std::min({kChangesPerPair * ops * ops, kMostChanges, kMostWork / ops});
 }
 
 class FrontSearch {
