@@ -142,7 +142,7 @@ class Finder {
         }
         if (IsResult(Node(reader))) return false;
         use(reader);
-        if (!IsElementwise(Node(reader).op())) move->slot = false;
+        if (!ReusesInput(Node(reader).op())) move->slot = false;
         move->readers.push_back(Node(reader).name());
       }
     }
