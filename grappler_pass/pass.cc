@@ -238,6 +238,7 @@ class SuperNeuronsPass : public tensorflow::grappler::CustomGraphOptimizer {
     report.budget_bytes = options_.budget_bytes;
     report.generation = options_.generation;
     report.reason = std::move(reason);
+    session_->ForgetReport(item.id);  // And the graph of an earlier plan.
     session_->SetReport(std::move(report));
   }
 

@@ -43,10 +43,12 @@ bool FindsPlaces(const MemoryGraph& graph, const Schedule& schedule,
       const Version& version = liveness.versions[next];
       const Buffer& buffer = graph.buffers[version.buffer];
       if (buffer.view) continue;
-      const InPlace& in_place = graph.ops[schedule[p].id].in_place;
-      if (shares && version.buffer == in_place.output) {
+      // Only items that share are certain to be of ops.
+      const InPlace* const in_place =
+          shares ? &graph.ops[schedule[p].id].in_place : nullptr;
+      if (shares && version.buffer == in_place->output) {
         int64_t& taken =
-            offsets[liveness.LastBefore(in_place.inputs.front(), at)];
+            offsets[liveness.LastBefore(in_place->inputs.front(), at)];
         offsets[next] = std::exchange(taken, Arena::kNoOffset);
       } else {
         offsets[next] = arena.Allocate(buffer.bytes);

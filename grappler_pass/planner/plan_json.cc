@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "cc/core/json.h"
@@ -47,6 +49,7 @@ std::string ReadScheduleText(std::string_view text, const MemoryGraph& graph,
   const std::string error = ParseJson(text, &json);
   if (!error.empty()) return error;
   if (!json.is_array()) return "Not a schedule: expected an array.";
+  std::set<int32_t> seen;
   for (const JsonValue& value : json.items()) {
     PlanItem item;
     if (!ReadItem(value, graph, &item)) {
@@ -54,6 +57,10 @@ std::string ReadScheduleText(std::string_view text, const MemoryGraph& graph,
              " is wrong. Expected [kind, id], with one of the kinds run, "
              "recompute, swap_out, swap_wait and swap_in, and the id of an op "
              "or buffer of the graph.";
+    }
+    if (item.kind == ItemKind::kRun && !seen.insert(item.id).second) {
+      return "Not a schedule: op " + std::to_string(item.id) +
+             " runs twice. Use recompute for the second time.";
     }
     schedule->push_back(item);
   }

@@ -149,7 +149,8 @@ TEST(PlanJsonTest, SaysWhatIsWrongWithASchedule) {
   const std::string graph = TextOf(ThreeLayers().Build());
   for (const char* bad :
        {"3", R"([["run"]])", R"([["runs",1]])", R"([["run",8]])",
-        R"([["swap_in",-1]])", R"([[1,"run"]])", R"([["run",1,2]])"}) {
+        R"([["swap_in",-1]])", R"([[1,"run"]])", R"([["run",1,2]])",
+        R"([["run",0],["run",0]])"}) {
     const JsonValue told = Planned(PlanOfScheduleText(graph, {}, bad));
     EXPECT_EQ(told.Find("error")->AsString()->rfind("Not a schedule: ", 0), 0u)
         << bad;
