@@ -102,7 +102,7 @@ void HoldBack(GraphDef* graph, const std::vector<bool>& feeds_inputs,
 void KeepBatches(int64_t observer, GraphDef* graph) {
   for (NodeDef& node : *graph->mutable_node()) {
     if (node.op() != kIteratorGetNextOp ||
-        !absl::StrContains(node.device(), "CPU")) {
+        !absl::StartsWith(ManagedDevice(node.device()), "CPU:")) {
       continue;
     }
     node.set_op(kNextBatchOp);
