@@ -52,6 +52,7 @@ def planned():
         for name in (
             "floor_bytes",
             "planned_peak_bytes",
+            "expected_peak_bytes",
             "min_budget_bytes",
             "feasible",
             "costs",

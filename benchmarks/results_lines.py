@@ -7,8 +7,9 @@ a record for each training, by the name of its line.
 
 import dataclasses
 import math
+import statistics
 
-from benchmarks import child, turns
+from benchmarks import TIMED_STEPS, child, turns
 
 FLOOR_SHARE = 1.05
 PEAK_WITHIN = 0.02
@@ -19,6 +20,7 @@ _MOST_RUNS = 4
 _KEPT = (
     *("mode", "tf_version", "cpus", "error", "message", "budget_bytes"),
     *("peak_bytes", "step_peak_bytes", "planned_peak_bytes"),
+    "expected_peak_bytes",
     *("floor_bytes", "min_budget_bytes", "resident_bytes", "costs", "times"),
     *("step_seconds", "added_seconds", "step_time_s", "recomputed_ops"),
     *("swapped_out_bytes_per_step", "loss", "weights_sha256"),
@@ -92,7 +94,14 @@ def record(one, stock):
         kept["of_stock"] = turns.ratio(
             turns.counted_times(one), turns.counted_times(stock)
         )
+        kept["drift"] = _drift(stock)
     return kept
+
+
+def _drift(stock):
+    """How much slower the machine was later than when ops were timed."""
+    timed = statistics.mean(stock["step_times_s"][TIMED_STEPS])
+    return stock["step_time_s"] / timed
 
 
 def measure(name, found, train):
@@ -167,20 +176,22 @@ def _smallest(budget, run):
 
 
 def of_planned_peak(one):
-    """Planned peak / the peak of the measured steps."""
-    return one["planned_peak_bytes"] / one["step_peak_bytes"]
+    """The peak that the plan expects / that of the measured steps."""
+    return one["expected_peak_bytes"] / one["step_peak_bytes"]
 
 
 def of_planned_time(one):
-    """Planned time of a step / the measured one."""
-    return (one["step_seconds"] + one["added_seconds"]) / one["step_time_s"]
+    """Planned time of a step / the measured one, both at one speed."""
+    planned = one["step_seconds"] + one["added_seconds"]
+    return planned * one["drift"] / one["step_time_s"]
 
 
 def faults(name, found):
     """The targets that a line misses; an empty list if none, or none applies.
 
     A plan is held to its word too, where it moves something: to the peak that
-    it foresees, and to the time of a step.
+    it expects, and to the time of a step, were the machine as fast as when ops
+    were timed; how fast it is, stock TensorFlow tells in the same turns.
     """
     if not applies(name, found):
         return []

@@ -109,7 +109,7 @@ def trainings_table(networks):
     """Every training that was measured."""
     head = [
         *("network", "training", "budget", "of stock's peak", "peak"),
-        *("planned / measured peak", "step", "planned / measured time"),
+        *("expected / measured peak", "step", "planned / measured time"),
         *("moved out", "recomputed ops", "the route's weights", "targets"),
     ]
     rows = [

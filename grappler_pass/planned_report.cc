@@ -13,8 +13,8 @@ namespace {
 // Memory that is kept free, where a plan can do with less.
 void LeaveOut(int64_t spare_bytes, PlanReport* report) {
   for (int64_t* bytes : {&report->stock_peak_bytes, &report->planned_peak_bytes,
-                         &report->floor_bytes, &report->resident_bytes,
-                         &report->min_budget_bytes}) {
+                         &report->expected_peak_bytes, &report->floor_bytes,
+                         &report->resident_bytes, &report->min_budget_bytes}) {
     *bytes = std::max<int64_t>(0, *bytes - spare_bytes);
   }
 }

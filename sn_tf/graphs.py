@@ -177,6 +177,7 @@ class GraphPlan:
         feasible: Whether it meets the budget.
         budget_bytes: The budget; 0 for none.
         peak_bytes: Its peak, resident bytes included.
+        expected_peak_bytes: The same where copies end as foretold.
         route_peak_bytes: That of the route with nothing moved.
         floor_bytes: Resident bytes plus the largest single op.
         min_budget_bytes: Smallest budget that the policy is known to meet; 0
@@ -196,6 +197,7 @@ class GraphPlan:
     feasible: bool
     budget_bytes: int
     peak_bytes: int
+    expected_peak_bytes: int
     route_peak_bytes: int
     floor_bytes: int
     min_budget_bytes: int

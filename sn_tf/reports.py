@@ -165,7 +165,8 @@ class PlanReport:
         stock_peak_bytes: Peak without the plan, as estimated. Neither this nor
             the next ones count a batch of inputs beyond those that the step
             begins with, for which a plan leaves room where it can.
-        planned_peak_bytes: Peak with it.
+        planned_peak_bytes: Peak with it, however long copies take.
+        expected_peak_bytes: Peak with it where copies end when they should.
         floor_bytes: Resident bytes plus the largest single op: no plan of
             whole tensors goes below.
         resident_bytes: What outlives a step.
@@ -199,6 +200,7 @@ class PlanReport:
     budget_bytes: int
     stock_peak_bytes: int
     planned_peak_bytes: int
+    expected_peak_bytes: int
     floor_bytes: int
     resident_bytes: int
     min_budget_bytes: int
@@ -286,7 +288,8 @@ class PlanReport:
             ("policy", self.policy),
             ("budget", format_bytes(self.budget_bytes)),
             ("stock peak", format_bytes(self.stock_peak_bytes)),
-            ("planned peak", format_bytes(self.planned_peak_bytes)),
+            ("planned peak, at most", format_bytes(self.planned_peak_bytes)),
+            ("expected peak", format_bytes(self.expected_peak_bytes)),
             ("floor", format_bytes(self.floor_bytes)),
             ("resident", format_bytes(self.resident_bytes)),
             (

@@ -117,8 +117,8 @@ SN_TF_EXPORT int64_t SnTfSessionGeneration(int64_t session);
 
 // JSON array of plan reports, oldest first; the latest of each function:
 // function feasible policy budget_bytes stock_peak_bytes planned_peak_bytes
-// floor_bytes resident_bytes min_budget_bytes limiting_op added_seconds
-// step_seconds costs ("estimated" | "measured") generation
+// expected_peak_bytes floor_bytes resident_bytes min_budget_bytes limiting_op
+// added_seconds step_seconds costs ("estimated" | "measured") generation
 // swapped_bytes swapped_buffers recomputed_ops state_bytes state_buffers ops
 // plan_seconds reason actions: [{action ("swap" | "recompute" | "state"),
 // buffer, bytes, from_op, to_op}].

@@ -77,9 +77,10 @@ struct MemoryPlan {
   Schedule schedule;
   Departure departure = Departure::kAtOnce;
   bool feasible = false;
-  int64_t budget_bytes = 0;      // 0: none.
-  int64_t peak_bytes = 0;        // Of this schedule, resident included.
-  int64_t route_peak_bytes = 0;  // Of the route with nothing moved.
+  int64_t budget_bytes = 0;         // 0: none.
+  int64_t peak_bytes = 0;           // Of this schedule, resident included.
+  int64_t expected_peak_bytes = 0;  // See ExpectedPeak; at most the former.
+  int64_t route_peak_bytes = 0;     // Of the route with nothing moved.
   int64_t floor_bytes = 0;
   // The smallest budget that this planner is known to meet: a plan with that
   // budget is feasible. 0 where it was not needed.

@@ -85,6 +85,7 @@ std::string PlanText(const MemoryGraph& graph, const PlannerOptions& options,
   json.Key("feasible").Bool(plan.feasible);
   json.Key("budget_bytes").Int(plan.budget_bytes);
   json.Key("peak_bytes").Int(plan.peak_bytes);
+  json.Key("expected_peak_bytes").Int(plan.expected_peak_bytes);
   json.Key("route_peak_bytes").Int(plan.route_peak_bytes);
   json.Key("floor_bytes").Int(plan.floor_bytes);
   json.Key("min_budget_bytes").Int(plan.min_budget_bytes);

@@ -8,6 +8,7 @@
 
 #include "cc/core/tier_spec.h"
 #include "grappler_pass/planner/evict.h"
+#include "grappler_pass/planner/expected_peak.h"
 #include "grappler_pass/planner/front_search.h"
 #include "grappler_pass/planner/liveness.h"
 #include "grappler_pass/planner/overlap.h"
@@ -240,7 +241,9 @@ void Finish(const MemoryGraph& graph, const CostModel& costs,
   const Liveness liveness = AnalyzeLiveness(graph, plan->schedule);
   plan->peak_bytes = liveness.peak_bytes();
   plan->floor_bytes = graph.FloorBytes();
-  plan->added = Simulate(graph, costs, plan->schedule).added;
+  const Timeline timeline = Simulate(graph, costs, plan->schedule);
+  plan->added = timeline.added;
+  plan->expected_peak_bytes = ExpectedPeak(graph, plan->schedule, timeline);
   plan->feasible =
       plan->budget_bytes == 0 || plan->peak_bytes <= plan->budget_bytes;
   // A policy that moves nothing searches for nothing smaller.

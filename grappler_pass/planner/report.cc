@@ -70,6 +70,7 @@ PlanReport ReportOf(const MemoryGraph& graph, const MemoryPlan& plan) {
   report.budget_bytes = plan.budget_bytes;
   report.stock_peak_bytes = plan.route_peak_bytes;
   report.planned_peak_bytes = plan.peak_bytes;
+  report.expected_peak_bytes = plan.expected_peak_bytes;
   report.floor_bytes = plan.floor_bytes;
   report.resident_bytes = graph.resident_bytes;
   report.min_budget_bytes = plan.min_budget_bytes;
@@ -100,6 +101,7 @@ void WriteJson(const PlanReport& report, JsonWriter* json) {
   json->Key("budget_bytes").Int(report.budget_bytes);
   json->Key("stock_peak_bytes").Int(report.stock_peak_bytes);
   json->Key("planned_peak_bytes").Int(report.planned_peak_bytes);
+  json->Key("expected_peak_bytes").Int(report.expected_peak_bytes);
   json->Key("floor_bytes").Int(report.floor_bytes);
   json->Key("resident_bytes").Int(report.resident_bytes);
   json->Key("min_budget_bytes").Int(report.min_budget_bytes);

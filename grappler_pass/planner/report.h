@@ -31,6 +31,7 @@ struct PlanReport {
   int64_t budget_bytes = 0;
   int64_t stock_peak_bytes = 0;
   int64_t planned_peak_bytes = 0;
+  int64_t expected_peak_bytes = 0;
   int64_t floor_bytes = 0;
   int64_t resident_bytes = 0;
   int64_t min_budget_bytes = 0;

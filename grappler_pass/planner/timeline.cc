@@ -16,6 +16,7 @@ class Simulation {
 
   Timeline Run(const Schedule& schedule) {
     result_.start.reserve(schedule.size());
+    result_.end.reserve(schedule.size());
     for (const PlanItem& item : schedule) Step(item);
     result_.seconds = now_;
     return std::move(result_);
@@ -44,10 +45,18 @@ class Simulation {
         break;
     }
     result_.start.push_back(now_);
-    if (!IsOp(item.kind)) return;
-    const double seconds = graph_.ops[item.id].seconds;
-    now_ += seconds;
-    if (item.kind == ItemKind::kRecompute) result_.added.recompute += seconds;
+    if (IsOp(item.kind)) {
+      const double seconds = graph_.ops[item.id].seconds;
+      now_ += seconds;
+      if (item.kind == ItemKind::kRecompute) result_.added.recompute += seconds;
+    }
+    result_.end.push_back(EndOf(item));
+  }
+
+  double EndOf(const PlanItem& item) const {
+    if (item.kind == ItemKind::kSwapOut) return out_end_[item.id];
+    if (item.kind == ItemKind::kSwapIn) return in_end_[item.id];
+    return now_;
   }
 
   void StallUntil(double time) {

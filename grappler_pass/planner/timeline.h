@@ -14,6 +14,8 @@ namespace sn_tf {
 struct Timeline {
   // Seconds at which each position starts; its stall, if any, is over then.
   std::vector<double> start;
+  // Seconds at which it ends: of a copy, that in its link.
+  std::vector<double> end;
   double seconds = 0;  // Of all.
   // What of it is no op of the route; interference and apart are not in
   // `seconds`.

@@ -19,7 +19,8 @@ def _one(**fields):
         "budget_bytes": 500 * _MB,
         "peak_bytes": 500 * _MB,
         "step_peak_bytes": 490 * _MB,
-        "planned_peak_bytes": 498 * _MB,
+        "planned_peak_bytes": 500 * _MB,
+        "expected_peak_bytes": 498 * _MB,
         "floor_bytes": 200 * _MB,
         "resident_bytes": 100 * _MB,
         "min_budget_bytes": 0,
@@ -39,7 +40,11 @@ def _one(**fields):
     } | fields
 
 
-_STOCK = _one(mode="stock", peak_bytes=1000 * _MB)
+_STOCK = _one(
+    mode="stock",
+    peak_bytes=1000 * _MB,
+    step_times_s=[2.0] * (WARM_UP_STEPS + 3),
+)
 _INFEASIBLE = {
     "mode": "sn",
     "budget_bytes": 350 * _MB,
@@ -80,6 +85,18 @@ def test_a_record_has_the_median_of_the_ratios_of_the_turns():
     assert record["stock_peak_bytes"] == 1000 * _MB
     assert "unknown" not in record
     assert "step_times_s" not in record
+
+
+def test_a_planned_time_is_held_against_the_speed_at_which_ops_were_timed():
+    slow = [4.0] * 3
+    later = _one(mode="stock", step_time_s=4.0) | {
+        "step_times_s": [2.0] * WARM_UP_STEPS + slow
+    }
+    times = [9.0] * WARM_UP_STEPS + slow
+    one = _one(step_time_s=4.0, step_times_s=times)
+    record = results_lines.record(one, later)
+    assert record["drift"] == 2
+    assert results_lines.of_planned_time(record) == pytest.approx(1.95 / 2)
 
 
 def test_a_stock_training_that_fails_is_no_measurement():

@@ -70,6 +70,7 @@ def test_a_graph_is_planned_as_the_session_planned_it(tmp_path: Path) -> None:
     spare = plan.floor_bytes - report.floor_bytes
     assert spare >= 0
     assert plan.peak_bytes - spare == report.planned_peak_bytes
+    assert plan.expected_peak_bytes - spare == report.expected_peak_bytes
     assert plan.route_peak_bytes - spare == report.stock_peak_bytes
     assert plan.added_seconds == report.added_seconds
     assert plan.stall_seconds == report.stall_seconds

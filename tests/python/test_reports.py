@@ -23,6 +23,7 @@ _PLAN = sn_tf.PlanReport(
     budget_bytes=300_000_000,
     stock_peak_bytes=880_000_000,
     planned_peak_bytes=290_000_000,
+    expected_peak_bytes=280_000_000,
     floor_bytes=208_000_000,
     resident_bytes=105_000_000,
     min_budget_bytes=210_000_000,
@@ -57,7 +58,8 @@ def test_json_reads_back_the_same() -> None:
 
 def test_markdown_tells_numbers_and_actions() -> None:
     text = _PLAN.to_markdown()
-    assert "| planned peak | 290.0 MB |" in text
+    assert "| planned peak, at most | 290.0 MB |" in text
+    assert "| expected peak | 280.0 MB |" in text
     assert "| expected slowdown | 10.0% |" in text
     assert "| ops of the graph | 4321 |" in text
     assert "| swap | `conv1/Conv2D:0` | 64.0 MB | `relu` | `grad` |" in text
