@@ -17,6 +17,8 @@ TIME_WITHIN = 0.15
 # Floors and smallest budgets of two runs of one training differ by as much.
 _SAME = 0.01
 _MOST_RUNS = 4
+# By which a budget is raised where a plan for it takes too long.
+_RAISE = 1.08
 _KEPT = (
     *("mode", "tf_version", "cpus", "error", "message", "budget_bytes"),
     *("peak_bytes", "step_peak_bytes", "planned_peak_bytes"),
@@ -53,7 +55,9 @@ LINES = {
     FLOOR: Line(f"{FLOOR_SHARE} of the floor", 1.25, "host"),
     "none-50": Line("recomputing, 50%", 1.05, "none", 0.5),
     "none-35": Line("recomputing, 35%", 1.20, "none", 0.35),
-    SMALLEST: Line("recomputing, smallest budget", 1.5, "none"),
+    SMALLEST: Line(
+        "recomputing, smallest budget that takes no more", 1.5, "none"
+    ),
 }
 
 
@@ -133,7 +137,8 @@ def measure(name, found, train):
         return run(share_budget(line, found))
     if name == FLOOR:
         return _at_the_floor(floor_budget(floor_bytes(found)), run)
-    return _smallest(_least_known(found), run)
+    one = _smallest(_least_known(found), run)
+    return _raised(one, line.most, run)
 
 
 def _at_the_floor(budget, run):
@@ -173,6 +178,15 @@ def _smallest(budget, run):
             break
         budget = least
     return one if best is None else best
+
+
+def _raised(one, most, run):
+    """Runs in larger budgets until a step takes no more than it may."""
+    for _ in range(_MOST_RUNS):
+        if "error" in one or one["of_stock"] <= most:
+            break
+        one = run(math.ceil(_RAISE * one["budget_bytes"]))
+    return one
 
 
 def of_planned_peak(one):

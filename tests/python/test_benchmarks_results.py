@@ -141,10 +141,11 @@ def test_shares_that_are_too_near_the_floor_are_left_out():
 class _Planner:
     """Trains in a budget of at least `least`, and knows so when it has."""
 
-    def __init__(self, least=0, floor=200 * _MB):
+    def __init__(self, least=0, floor=200 * _MB, slow_below=0):
         self.ran = []
         self._least = least
         self._floor = floor
+        self._slow_below = slow_below
 
     def __call__(self, *arguments):
         values = dict(zip(arguments[::2], arguments[1::2], strict=True))
@@ -154,6 +155,8 @@ class _Planner:
         if budget < self._least:
             one = _INFEASIBLE | {"budget_bytes": budget}
         one["min_budget_bytes"] = self._least
+        if budget < self._slow_below:
+            one["step_times_s"] = [9.0] * (WARM_UP_STEPS + 3)
         return results_lines.record(one, _STOCK)
 
 
@@ -205,6 +208,14 @@ def test_the_smallest_budget_is_what_the_plans_say(known, budgets):
     assert [one["--budget"] // _MB for one in train.ran] == budgets
     assert line["budget_bytes"] == 250 * _MB
     assert "error" not in line
+
+
+def test_the_smallest_budget_is_one_in_which_a_step_may_take_as_long():
+    train = _Planner(least=200 * _MB, slow_below=230 * _MB)
+    known = {"none_50": _record(min_budget_bytes=200 * _MB)}
+    line = results_lines.measure("none-smallest", _found(**known), train)
+    assert [one["--budget"] // _MB for one in train.ran] == [200, 216, 233]
+    assert line["of_stock"] == 1
 
 
 def test_the_page_shows_what_was_measured(tmp_path):
