@@ -4,8 +4,8 @@
 For every network, each time in turn with stock TensorFlow, step by step: the
 plan's route alone; swaps to host memory and recomputation, as the plan has it,
 inside 50% and 35% of stock's peak and inside 1.05 of the floor; recomputation
-alone inside 50%, 35%, and the smallest budget in which a step takes no more than
-1.5 times as long.
+alone inside 50%, 35%, and the smallest budget in which a step takes at most 1.5
+times as long.
 
 Targets: the peak is within the budget, and weights and losses are those of the
 route alone, to the last bit; a step takes at most so much of stock's as the
