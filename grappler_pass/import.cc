@@ -280,6 +280,13 @@ class Importer {
     return id;
   }
 
+  bool OnlyAliases(OpId op) const {
+    const std::vector<int>& aliased = result_.aliased_input[op];
+    return !aliased.empty() &&
+           std::all_of(aliased.begin(), aliased.end(),
+                       [](int input) { return input >= 0; });
+  }
+
   void AddReads(OpId op, const std::vector<TensorInfo>& inputs) {
     if (IsInterior(op)) return;
     Op& reader = result_.memory.ops[op];
@@ -288,10 +295,10 @@ class Importer {
       if (buffer != kNone) reader.reads.push_back(buffer);
     }
     SortUnique(&reader.reads);
+    const bool computes = !IsResidentSource(Node(op)) &&
+                          result_.placement[op].on_device && !OnlyAliases(op);
     reader.seconds =
-        IsResidentSource(Node(op)) || !result_.placement[op].on_device
-            ? 0
-            : EstimateSeconds(Node(op), inputs, Infos(op));
+        computes ? EstimateSeconds(Node(op), inputs, Infos(op)) : 0;
     if (options_.profile != nullptr) {
       const auto found = options_.profile->workspace_bytes.find(reader.name);
       if (found != options_.profile->workspace_bytes.end() &&

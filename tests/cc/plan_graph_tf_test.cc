@@ -19,6 +19,14 @@ TEST(PlanGraphTest, EachOfItsPhasesIsTimed) {
   }
 }
 
+TEST(PlanGraphTest, AnotherNameForATensorTakesNoTime) {
+  const auto planned = PlanGraph(SmallItem(64), OptionsOf(0, "host"), {});
+  ASSERT_TRUE(planned.ok()) << planned.status();
+  const MemoryGraph& graph = planned->imported.memory;
+  EXPECT_EQ(graph.ops[OpNamed(graph, "a_flat")].seconds, 0);
+  EXPECT_GT(graph.ops[OpNamed(graph, "b")].seconds, 0);
+}
+
 // A measured step's inputs, once more.
 TEST(PlanGraphTest, WhatIsSpareIsGivenUpWhereNothingElseFits) {
   const auto item = SmallItem(64);
