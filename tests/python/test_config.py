@@ -26,6 +26,7 @@ _REPORT: dict[str, Any] = {
     "budget_bytes": 100,
     "stock_peak_bytes": 900,
     "planned_peak_bytes": 300,
+    "expected_peak_bytes": 300,
     "floor_bytes": 200,
     "resident_bytes": 50,
     "min_budget_bytes": 250,
