@@ -64,6 +64,24 @@ std::vector<double> IdealClock(const MemoryGraph& graph,
   return clock;
 }
 
+// For each position from the first of two partners to the second, the position
+// of the second; elsewhere kNone.
+std::vector<Position> PairEnds(const MemoryGraph& graph,
+                               const Schedule& schedule) {
+  std::vector<Position> ends(schedule.size(), kNone);
+  Position last = kNone;  // Where an op ran.
+  for (size_t i = 0; i < schedule.size(); ++i) {
+    const auto p = static_cast<Position>(i);
+    if (schedule[i].kind != ItemKind::kRun) continue;
+    const OpId partner = graph.ops[schedule[i].id].partner;
+    if (partner != kNone && last != kNone && schedule[last].id == partner) {
+      std::fill(ends.begin() + last, ends.begin() + p + 1, p);
+    }
+    last = p;
+  }
+  return ends;
+}
+
 // When copies back begin.
 enum class Aim {
   kInTime,  // Room is kept for them to end in time, the last ones first: best
@@ -86,6 +104,7 @@ class Overlap {
         aim_(aim),
         profile_(liveness.live_bytes),
         target_(schedule.size()),
+        pair_end_(PairEnds(graph, schedule)),
         wait_of_(graph.buffers.size(), kNone) {
     for (size_t p = 0; p < schedule.size(); ++p) {
       target_[p] = static_cast<Position>(p);
@@ -160,6 +179,12 @@ class Overlap {
     }
   }
 
+  // Whether `p` is behind the first of two partners, and not behind both:
+  // nothing that stands there would stay there.
+  bool IsBetweenPartners(Position p) const {
+    return p > 0 && pair_end_[p] == pair_end_[p - 1] && pair_end_[p] >= p;
+  }
+
   // Nothing is waited for before its memory is needed, or before it should
   // long have left; then the copy that began first is: the link has ended it
   // before the others.
@@ -174,8 +199,11 @@ class Overlap {
     for (Position p = 0; p < static_cast<Position>(schedule_.size()); ++p) {
       for (const size_t i : standing[p]) Hold(i);
       for (const size_t i : returning[p]) WaitFor(i, p);
-      while (!held_.empty() && (outs_[*held_.begin()].end <= clock_[p] ||
-                                profile_.Max(p, p) + held_bytes_ > budget_)) {
+      if (IsBetweenPartners(p)) continue;
+      const Position last = std::max(p, pair_end_[p]);
+      while (!held_.empty() &&
+             (outs_[*held_.begin()].end <= clock_[p] ||
+              profile_.Max(p, last) + held_bytes_ > budget_)) {
         WaitFor(*held_.begin(), p);
       }
     }
@@ -220,6 +248,7 @@ class Overlap {
         low = middle + 1;
       }
     }
+    if (IsBetweenPartners(low)) low = std::min(pair_end_[low] + 1, from);
     profile_.Add(low, from - 1, bytes);
     target_[from] = low;
   }
@@ -263,7 +292,9 @@ class Overlap {
   // anyway leaves a part of the budget alone: a step may need more than was
   // foreseen.
   bool MayBegin(CopyIn* copy, Position p) const {
-    if (p < copy->earliest || p <= copy->full) return false;
+    if (p < copy->earliest || p <= copy->full || IsBetweenPartners(p)) {
+      return false;
+    }
     int64_t most = budget_;
     if (aim_ == Aim::kInTime) {
       if (clock_[p] < copy->begin_with_slack) return false;
@@ -321,7 +352,8 @@ class Overlap {
   std::vector<CopyIn> ins_;
   std::set<size_t> held_;  // Indices into outs_ whose waits are delayed.
   int64_t held_bytes_ = 0;
-  std::vector<Position> target_;   // Where each item goes: before this one.
+  std::vector<Position> target_;  // Where each item goes: before this one.
+  const std::vector<Position> pair_end_;  // See PairEnds.
   std::vector<Position> wait_of_;  // Where each buffer's swap_wait stands.
 };
 

@@ -162,6 +162,43 @@ TEST(OverlapOfPartnersTest, WhatTheFirstReadsComesBackAgainBehindBoth) {
             "run end\n");
 }
 
+TEST_F(OverlapTest, NothingIsWaitedForBetweenPartners) {
+  SmallGraph small;
+  small.Add("in", {}, {100});
+  small.Add("s1", {"in"}, {10});
+  small.Add("first", {"s1"}, {10});
+  small.Add("second", {"first"}, {10, true, 1, 100});
+  small.Add("s3", {"second"}, {10});
+  small.Add("s4", {"s3"}, {10});
+  small.Add("end", {"s4", "in"}, {0});
+  small.op("first").partner = small.id("second");
+  small.op("second").partner = small.id("first");
+  const MemoryGraph graph = small.Build();
+  const BufferId in = small.buffer_id("in");
+  const Schedule tight = {{ItemKind::kRun, small.id("in")},
+                          {ItemKind::kSwapOut, in},
+                          {ItemKind::kRun, small.id("s1")},
+                          {ItemKind::kSwapWait, in},
+                          {ItemKind::kRun, small.id("first")},
+                          {ItemKind::kRun, small.id("second")},
+                          {ItemKind::kRun, small.id("s3")},
+                          {ItemKind::kRun, small.id("s4")},
+                          {ItemKind::kSwapIn, in},
+                          {ItemKind::kRun, small.id("end")}};
+  // `second` leaves no room for `in`, `first` would.
+  EXPECT_EQ(ScheduleToText(graph, OverlapCopies(graph, costs_, 120, tight)),
+            "run in\n"
+            "swap_out in:0\n"
+            "run s1\n"
+            "swap_wait in:0\n"
+            "run first\n"
+            "run second\n"
+            "run s3\n"
+            "swap_in in:0\n"
+            "run s4\n"
+            "run end\n");
+}
+
 TEST_F(OverlapTest, ATimelineSaysWhatItsSecondsAreMadeOf) {
   Schedule schedule = tight_;
   schedule.insert(schedule.end() - 1, {ItemKind::kRecompute, small_.id("s1")});
