@@ -72,17 +72,6 @@ int64_t TotalBytes(const MemoryGraph& graph) {
   return total;
 }
 
-// What may run at the same time. An accelerator runs one op after the other
-// anyhow, and a first step is measured op by op.
-std::vector<SideBySide> PairsOf(const PlannedGraph& planned,
-                                const PlannerOptions& options) {
-  if (planned.provisional || !absl::StartsWith(options.device, "CPU:")) {
-    return {};
-  }
-  return FindSideBySide(planned.imported.memory, planned.plan.schedule,
-                        planned.plan.peak_bytes);
-}
-
 class SuperNeuronsPass : public tensorflow::grappler::CustomGraphOptimizer {
  public:
   absl::Status Init(
@@ -174,8 +163,7 @@ class SuperNeuronsPass : public tensorflow::grappler::CustomGraphOptimizer {
           RewriteGraph(step.graph, planned->imported, planned->plan,
                        planned->inputs, {observer, observer, observer},
                        {TiersOf(options), options.swap_dir,
-                        planned->plan.departure == Departure::kWhenNeeded},
-                       PairsOf(*planned, options));
+                        planned->plan.departure == Departure::kWhenNeeded});
       if (options.budget_bytes > 0) KeepBatches(observer, optimized);
       MoveStateBeforeStep(options.device, optimized);
     } else {

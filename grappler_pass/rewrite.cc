@@ -14,7 +14,6 @@
 #include "grappler_pass/observe_nodes.h"
 #include "grappler_pass/op_traits.h"
 #include "grappler_pass/order_branches.h"
-#include "grappler_pass/parted_order.h"
 #include "grappler_pass/write_gates.h"
 #include "tensorflow/core/framework/attr_value.pb.h"
 
@@ -34,8 +33,7 @@ class Rewriter {
  public:
   Rewriter(const GraphDef& graph, const ImportedGraph& imported,
            const MemoryPlan& plan, const std::vector<StepInput>& inputs,
-           const StepObservers& observers, const Swapping& swapping,
-           const std::vector<SideBySide>& side_by_side)
+           const StepObservers& observers, const Swapping& swapping)
       : imported_(imported),
         memory_(imported.memory),
         plan_(plan),
@@ -45,8 +43,7 @@ class Rewriter {
         swap_out_(imported.memory.buffers.size()),
         home_(imported.memory.ops.size()),
         wait_at_(imported.memory.buffers.size(), 0),
-        gates_(imported.DeviceOf(graph), observers.writes, &result_),
-        parted_(side_by_side, plan.schedule) {
+        gates_(imported.DeviceOf(graph), observers.writes, &result_) {
     for (size_t p = 0; p < plan.schedule.size(); ++p) {
       const PlanItem& item = plan.schedule[p];
       if (item.kind == ItemKind::kSwapWait) {
@@ -66,8 +63,7 @@ class Rewriter {
   GraphDef Run() {
     for (size_t p = 0; p < plan_.schedule.size(); ++p) {
       const PlanItem& item = plan_.schedule[p];
-      position_ = static_cast<Position>(p);
-      parted_.JoinBefore(position_, &frontier_);
+      position_ = static_cast<int64_t>(p);
       switch (item.kind) {
         case ItemKind::kRun:
           RunOp(item.id);
@@ -86,7 +82,6 @@ class Rewriter {
           break;
       }
     }
-    parted_.JoinBefore(position_ + 1, &frontier_);
     if (end_observer_ != 0) {
       AddObserveNode(&result_, device_, {}, end_observer_, kPhaseEnd);
       Follow(result_.mutable_node(result_.node_size() - 1));
@@ -153,7 +148,6 @@ class Rewriter {
       OrderLoop(op);
       return;
     }
-    parted_.Part(position_, last_op_, before_last_, &frontier_);
     before_last_ = frontier_;
     Follow(NodeOf(op));
     frontier_ = {memory_.ops[op].name};
@@ -371,7 +365,7 @@ class Rewriter {
   std::vector<bool> unordered_;  // By node: runs before the observation.
   int64_t end_observer_ = 0;
   std::vector<int> version_;  // Current, of each buffer.
-  Position position_ = 0;     // In the schedule.
+  int64_t position_ = 0;      // In the schedule.
   std::vector<std::string> swap_out_;
   // A swap_in that nobody has read yet.
   struct Arrival {
@@ -388,7 +382,6 @@ class Rewriter {
   std::vector<std::string> frontier_;
   std::vector<std::string> before_last_;
   OpId last_op_ = kNone;
-  PartedOrder parted_;
 };
 
 }  // namespace
@@ -396,11 +389,9 @@ class Rewriter {
 GraphDef RewriteGraph(const GraphDef& graph, const ImportedGraph& imported,
                       const MemoryPlan& plan,
                       const std::vector<StepInput>& inputs,
-                      const StepObservers& observers, const Swapping& swapping,
-                      const std::vector<SideBySide>& side_by_side) {
-  return Rewriter(graph, imported, plan, inputs, observers, swapping,
-                  side_by_side)
-      .Run();
+                      const StepObservers& observers,
+                      const Swapping& swapping) {
+  return Rewriter(graph, imported, plan, inputs, observers, swapping).Run();
 }
 
 }  // namespace sn_tf

@@ -8,7 +8,6 @@
 
 #include "grappler_pass/import.h"
 #include "grappler_pass/planner/plan.h"
-#include "grappler_pass/planner/side_by_side.h"
 #include "grappler_pass/tensor_shapes.h"
 #include "tensorflow/core/framework/graph.pb.h"
 
@@ -32,13 +31,14 @@ struct Swapping {
 
 // Writes a verified plan into the graph: swap ops, clones of recomputed ops
 // and of the aliases between them and their readers, and control edges that
-// keep the order of all that touches memory, but for what runs `side_by_side`.
-// `inputs` are observed at the beginning of the step.
-tensorflow::GraphDef RewriteGraph(
-    const tensorflow::GraphDef& graph, const ImportedGraph& imported,
-    const MemoryPlan& plan, const std::vector<StepInput>& inputs,
-    const StepObservers& observers, const Swapping& swapping = {},
-    const std::vector<SideBySide>& side_by_side = {});
+// keep the order of all that touches memory. `inputs` are observed at the
+// beginning of the step.
+tensorflow::GraphDef RewriteGraph(const tensorflow::GraphDef& graph,
+                                  const ImportedGraph& imported,
+                                  const MemoryPlan& plan,
+                                  const std::vector<StepInput>& inputs,
+                                  const StepObservers& observers,
+                                  const Swapping& swapping = {});
 
 }  // namespace sn_tf
 

@@ -140,40 +140,6 @@ TEST_F(RewriteTest, PartnersDoNotWaitForWhatOneOfThemReads) {
       << text;
 }
 
-TEST_F(RewriteTest, WhatRunsSideBySideIsWaitedForTogether) {
-  ItemBuilder builder;
-  builder.AddInput("x", {64, 64});
-  builder.Add("a", "Square", {"x"});
-  builder.Add("f", "Exp", {"x"});
-  builder.Add("s", "Exp", {"f"});
-  builder.Add("m", "Mul", {"a", "s"});
-  builder.Add("out", "Mul", {"m", "x"});
-  const GrapplerItem item = builder.Build("out");
-  const auto planned = PlanGraph(item, OptionsOf(0, "host"), {});
-  ASSERT_TRUE(planned.ok()) << planned.status();
-  const MemoryPlan plan =
-      PlanOf(planned->imported.memory, {{ItemKind::kRun, "x"},
-                                        {ItemKind::kRun, "a"},
-                                        {ItemKind::kRun, "f"},
-                                        {ItemKind::kRun, "s"},
-                                        {ItemKind::kRun, "m"},
-                                        {ItemKind::kRun, "out"}});
-  const auto rewritten = [&](const std::vector<SideBySide>& pairs) {
-    return ToText(RewriteGraph(item.graph, planned->imported, plan,
-                               planned->inputs, {}, {}, pairs));
-  };
-  EXPECT_NE(rewritten({}).find("f = Exp(x, ^a)\ns = Exp(f)\n"),
-            std::string::npos)
-      << rewritten({});
-  // Only what comes behind the pair waits for both.
-  EXPECT_NE(rewritten({{1, 2, 2}}).find("f = Exp(x)\ns = Exp(f, ^a)\n"),
-            std::string::npos)
-      << rewritten({{1, 2, 2}});
-  EXPECT_NE(rewritten({{1, 2, 3}}).find("f = Exp(x)\ns = Exp(f)\n"),
-            std::string::npos)
-      << rewritten({{1, 2, 3}});
-}
-
 TEST_F(RewriteTest, SameInputSameGraph) {
   const PlannerOptions options = OptionsOf(kAround + 3 * kBuffer, "host");
   EXPECT_EQ(ToText(Rewrite(SmallItem(64), options)),
