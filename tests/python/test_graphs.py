@@ -60,7 +60,9 @@ def _read(folder: Path) -> dict[str, Any]:
 
 def test_a_graph_is_planned_as_the_session_planned_it(tmp_path: Path) -> None:
     needed = _train(tmp_path / "all", budget="4GB", policy="liveness")
-    budget = int(0.8 * needed.stock_peak_bytes)
+    # Other tests' memory may be in use as well.
+    resident = needed.resident_bytes
+    budget = resident + int(0.7 * (needed.stock_peak_bytes - resident))
     report = _train(tmp_path / "part", budget=budget, tiers="host", cache="off")
     assert report.is_planned
     values = _read(tmp_path / "part")
